@@ -1,0 +1,1 @@
+"""Benchmarks of Spillway against its peers: `python -m bench engine`."""

@@ -1,0 +1,108 @@
+"""Measure one function of one system in this process and print the figures as a JSON line.
+
+    python -m bench.child SYSTEM FUNCTION
+
+FUNCTION is a task's name, or `task__variant`, in `bench/systems/SYSTEM.py`. It builds a pipeline
+and returns it. A warm epoch is checked value by value; the timed epochs only count elements.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable
+from types import ModuleType
+
+from bench import usage
+from bench.tasks import TASKS, Case, Task
+
+LEAST_TIMED_S = 0.4  # short epochs repeat until so much time was measured
+Make = Callable[[Case], Iterable[object]]
+
+
+def consume(pipeline: Iterable[object], sleep_s: float) -> int:
+    """Iterate to the end as a training loop would and return the number of elements."""
+    count = 0
+    if not sleep_s:
+        for count, _ in enumerate(pipeline, 1):  # noqa: B007
+            pass
+        return count
+    for count, _ in enumerate(pipeline, 1):  # noqa: B007
+        time.sleep(sleep_s)
+    return count
+
+
+def epochs(make: Make, task: Task, n: int) -> dict[str, float]:
+    """Warm, check, then time whole epochs: building the pipeline is part of each."""
+    case = Case(task, n)
+    case.prepare()
+    usage.forget_peak()
+    before_mb = usage.rss_mb()
+    warm = Case(task, min(n, task.warm_items))
+    warm.check(make(warm))
+    gc.collect()
+    usage.forget_peak()
+    done, cpu, busy, start = 0, usage.cpu_s(), usage.machine_busy_s(), time.perf_counter()
+    wall = 0.0
+    while wall < LEAST_TIMED_S:
+        count = consume(make(case), task.consumer_sleep_s)
+        if count != case.elements:
+            raise ValueError(f"{task.name}: elements must be {case.elements}: {count}")
+        done += 1
+        wall = time.perf_counter() - start
+    cpu = usage.cpu_s() - cpu
+    busy = usage.machine_busy_s() - busy
+    peak_mb = usage.peak_mb()
+    return {
+        "cpu_us": cpu / done / n * 1e6,
+        "wall_us": wall / done / n * 1e6,
+        "peak_mb": peak_mb,
+        "added_mb": max(0.0, peak_mb - before_mb),
+        "items": n,
+        "epochs": done,
+        "others_cores": max(0.0, busy - cpu) / wall,
+    }
+
+
+def start_up(system: str) -> dict[str, float]:
+    """Import the library, then build the first pipeline and take its first element."""
+    rss, cpu, start = usage.rss_mb(), time.process_time(), time.perf_counter()
+    module = load(system)
+    figures = {
+        "import_ms": (time.perf_counter() - start) * 1e3,
+        "import_cpu_ms": (time.process_time() - cpu) * 1e3,
+        "import_mb": usage.rss_mb() - rss,
+    }
+    case = Case(TASKS["p12"], 10)
+    cpu, start = time.process_time(), time.perf_counter()
+    first = next(iter(module.p12(case)))
+    figures["first_ms"] = (time.perf_counter() - start) * 1e3
+    figures["first_cpu_ms"] = (time.process_time() - cpu) * 1e3
+    del first
+    return figures
+
+
+def load(system: str) -> ModuleType:
+    """Import a system's file, and with it the library."""
+    return importlib.import_module(f"bench.systems.{system}")
+
+
+def main(system: str, function: str) -> None:
+    """Print the figures and leave without the library's shutdown, which is not measured."""
+    task = TASKS[function.partition("__")[0]]
+    if task.name == "p12":
+        figures = start_up(system)
+    else:
+        module = load(system)
+        n = getattr(module, "ITEMS", {}).get(task.name, task.items)
+        figures = epochs(getattr(module, function), task, n)
+    print(json.dumps(figures), flush=True)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])

@@ -1,0 +1,41 @@
+"""The goals of the engine's speed, each one comparison of two medians of the same run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Spillway's `metric` in `task` is at most `factor` times that of `limit`, plus `plus`."""
+
+    task: str
+    metric: str
+    unit: str
+    text: str
+    limit: str = ""
+    factor: float = 0.0
+    plus: float = 0.0
+
+    def bound(self, limit: float) -> float:
+        """The largest value that meets the goal, given the limit's."""
+        return self.factor * limit + self.plus
+
+
+GOALS = (
+    Goal("p5a", "cpu_us", "us", "CPU <= 2.5x the bare generator", "limits generator", 2.5),
+    Goal("p5b", "cpu_us", "us", "CPU <= 1.2x generator + np.stack", "limits generator", 1.2),
+    Goal("p6", "cpu_us", "us", "CPU <= 1.5x fancy indexing", "limits fancy_index", 1.5),
+    Goal("range_batch", "cpu_us", "us", "CPU <= 2x np.arange sliced", "limits arange_sliced", 2.0),
+    Goal(
+        "p11",
+        "wall_us",
+        "us",
+        "rate >= 97 % of a thread and a queue",
+        "limits thread_queue",
+        1 / 0.97,
+    ),
+    Goal("p12", "import_cpu_ms", "ms", "import <= 1.5x NumPy's + 40 ms", "limits", 1.5, 40.0),
+    Goal("p12", "import_mb", "MB", "import <= 40 MB", plus=40.0),
+    Goal("p12", "first_ms", "ms", "first element <= 0.5 ms", plus=0.5),
+)

@@ -1,0 +1,27 @@
+# spillway_operator(take): the one registration. Adds ops/take.cc to the library,
+# ops/take_test.cc to the tests (refusing to configure without it) and the
+# operator to the registry table.
+function(spillway_operator name)
+  set(dir ${PROJECT_SOURCE_DIR}/src/spillway/pipeline/ops)
+  if(NOT EXISTS ${dir}/${name}_test.cc)
+    message(FATAL_ERROR "operator '${name}' has no ops/${name}_test.cc")
+  endif()
+  target_sources(spillway PRIVATE ${dir}/${name}.cc)
+  if(SPILLWAY_TESTS)
+    target_sources(spillway_tests PRIVATE ${dir}/${name}_test.cc)
+  endif()
+  set_property(GLOBAL APPEND_STRING PROPERTY SPILLWAY_OPS "SW_OP(${name})\n")
+endfunction()
+
+function(spillway_write_registry)
+  get_property(ops GLOBAL PROPERTY SPILLWAY_OPS)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/gen/registered_ops.inc CONTENT "${ops}")
+  target_include_directories(spillway PRIVATE ${PROJECT_BINARY_DIR}/gen)
+endfunction()
+
+# spillway_test(memory/budget_test.cc): a test beside its code, not an operator's.
+function(spillway_test file)
+  if(SPILLWAY_TESTS)
+    target_sources(spillway_tests PRIVATE ${PROJECT_SOURCE_DIR}/src/spillway/${file})
+  endif()
+endfunction()

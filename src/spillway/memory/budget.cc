@@ -1,0 +1,486 @@
+#include "spillway/memory/budget.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+
+#include "spillway/base/bytes.h"
+#include "spillway/base/clock.h"
+#include "spillway/base/interrupt.h"
+#include "spillway/base/test_point.h"
+#include "spillway/memory/activity.h"
+#include "spillway/memory/machine.h"
+
+namespace spillway {
+namespace {
+
+using std::chrono::milliseconds;
+constexpr std::int64_t kSampleEveryNs = 10'000'000;       // statm: 0.5 us
+constexpr std::int64_t kReadMachineEveryNs = 100'000'000;  // cgroup files: tens of us
+
+}  // namespace
+
+// ---- Reservation
+
+Reservation& Reservation::operator=(Reservation&& other) noexcept {
+  if (this == &other) return *this;
+  release();
+  account_ = std::move(other.account_);
+  lender_ = std::move(other.lender_);
+  bytes_ = std::exchange(other.bytes_, 0);
+  from_floor_ = std::exchange(other.from_floor_, 0);
+  touched_ = std::exchange(other.touched_, false);
+  return *this;
+}
+
+void Reservation::touch() {
+  if (touched_ || account_ == nullptr) return;
+  touched_ = true;
+  account_->budget_.touched_ += bytes_;
+}
+
+void Reservation::shrink(std::size_t bytes) {
+  if (account_ == nullptr || bytes >= bytes_) return;
+  Budget& budget = account_->budget_;
+  const MutexLock lock(budget.mutex_);
+  const std::size_t back = bytes_ - bytes;
+  const std::size_t to_floor = std::min(from_floor_, back);
+  if (to_floor > 0) {
+    budget.return_floor(*lender_, to_floor);
+    from_floor_ -= to_floor;
+  }
+  budget.sub_held(*account_, back);
+  if (touched_) budget.touched_ -= back;
+  bytes_ = bytes;
+  if (budget.waiting_ > 0) budget.released_.notify_all();
+}
+
+bool Reservation::transfer(const AccountPtr& to) {
+  if (account_ == nullptr || account_ == to) return true;
+  Budget& budget = account_->budget_;
+  if (&to->budget_ != &budget) return false;
+  AccountPtr before;  // may die here, outside the lock
+  AccountPtr lender;
+  const MutexLock lock(budget.mutex_);
+  if (from_floor_ > 0) {
+    if (budget.pool_free() < from_floor_) return false;
+    budget.return_floor(*lender_, from_floor_);
+    from_floor_ = 0;
+    lender = std::move(lender_);
+  }
+  budget.sub_held(*account_, bytes_);
+  budget.add_held(*to, bytes_);
+  before = std::exchange(account_, to);
+  return true;
+}
+
+void Reservation::release() {
+  if (account_ == nullptr) return;
+  shrink(0);
+  account_ = nullptr;
+  lender_ = nullptr;
+  touched_ = false;
+}
+
+// ---- Account
+
+std::size_t Account::held() const {
+  const MutexLock lock(budget_.mutex_);
+  return held_;
+}
+
+std::size_t Account::floor() const {
+  const MutexLock lock(budget_.mutex_);
+  return floor_;
+}
+
+void Account::note_exported(std::ptrdiff_t bytes) {
+  const MutexLock lock(budget_.mutex_);
+  for (Account* at = this; at != nullptr; at = at->parent_.get()) {
+    at->exported_ = static_cast<std::size_t>(static_cast<std::ptrdiff_t>(at->exported_) + bytes);
+  }
+}
+
+void Account::borrow_from(AccountPtr lender) {
+  const MutexLock lock(budget_.mutex_);
+  lender_ = std::move(lender);
+}
+
+std::optional<Reservation> Account::try_reserve(std::size_t bytes) {
+  Reservation out;
+  const MutexLock lock(budget_.mutex_);
+  budget_.refresh();
+  if (!budget_.grant(*this, bytes, false, out)) return std::nullopt;
+  return out;
+}
+
+Reservation Account::charge(std::size_t bytes) {
+  Reservation out;
+  const MutexLock lock(budget_.mutex_);
+  budget_.refresh();
+  if (!budget_.grant(*this, bytes, true, out)) {
+    budget_.add_held(*this, bytes);
+    out.account_ = shared_from_this();
+    out.bytes_ = bytes;
+  }
+  return out;
+}
+
+Result<Reservation> Account::reserve(std::size_t bytes) {
+  bool collected = false;
+  for (;;) {
+    {
+      Reservation out;
+      const MutexLock lock(budget_.mutex_);
+      budget_.refresh();
+      SW_TEST_POINT("budget.reserve.claim");
+      if (budget_.grant(*this, bytes, true, out)) return out;
+    }
+    if (budget_.reclaim(bytes) > 0) continue;
+    const Parked parked(budget_);
+    if (const auto* stop = stop_.load(); stop != nullptr && stop->load()) return cancelled();
+    if (interrupted()) return cancelled();
+    if (budget_.working == 0 && budget_.consuming > 0) {
+      std::function<void()> hook;
+      {
+        const MutexLock lock(budget_.mutex_);
+        hook = budget_.garbage_hook_;
+      }
+      if (collected || !hook) return budget_.refusal(*this, bytes);
+      collected = true;
+      hook();
+      continue;
+    }
+    const MutexLock lock(budget_.mutex_);
+    ++budget_.waiting_;
+    // In slices: a thread that parks does not notify, and Ctrl-C and stop must be seen.
+    budget_.released_.wait_for(budget_.mutex_, milliseconds(5));
+    --budget_.waiting_;
+  }
+}
+
+Status Account::raise_floor(std::size_t bytes) {
+  bool collected = false;
+  for (;;) {
+    std::size_t wanted = 0;
+    std::function<void()> hook;
+    {
+      const MutexLock lock(budget_.mutex_);
+      budget_.refresh();
+      if (bytes <= floor_) return {};
+      wanted = bytes - floor_;
+      // The bytes must be there: a guarantee on top of a full pool would break the limit.
+      if (budget_.pool_free() >= wanted) {
+        floor_ = bytes;
+        floor_dropped_ = false;
+        budget_.floors_ += wanted;
+        budget_.floors_unspent_ += wanted;
+        return {};
+      }
+      if (budget_.floors_ + wanted > budget_.effective_) break;
+      hook = budget_.garbage_hook_;
+    }
+    if (budget_.reclaim(wanted) > 0) continue;
+    if (collected || !hook) break;
+    collected = true;
+    hook();
+  }
+  Status refused = out_of_resource(
+      name_, ": the guaranteed memory of all open stages must fit the limit: this stage needs ",
+      format_bytes(bytes), " for one element\n", budget_.ledger().to_string());
+  refused.edit().type = "FloorTooHigh";
+  refused.edit().line = line_;
+  return refused;
+}
+
+void Account::drop_floor() {
+  const MutexLock lock(budget_.mutex_);
+  const std::size_t unspent = floor_ - floor_used_;
+  budget_.floors_ -= unspent;
+  budget_.floors_unspent_ -= unspent;
+  floor_ = floor_used_;
+  floor_dropped_ = true;
+  if (budget_.waiting_ > 0) budget_.released_.notify_all();
+}
+
+// ---- Budget
+
+Budget::Budget(std::size_t limit, bool watch_process)
+    : watch_process_(watch_process), limit_(limit), effective_(limit) {}
+
+Budget::~Budget() = default;
+
+Budget& Budget::process() {
+  static Budget& budget = *[] {
+    std::size_t limit = 0;
+    if (const char* text = std::getenv("SPILLWAY_MEMORY_LIMIT"); text != nullptr && *text != 0) {
+      if (auto parsed = parse_bytes(text); parsed.ok()) limit = parsed.value();
+    }
+    if (limit == 0) limit = default_limit(read_machine_memory(), own_anonymous_bytes());
+    return new Budget(limit, true);  // threads may outlive static destruction
+  }();
+  return budget;
+}
+
+void Budget::set_limit(std::size_t bytes) {
+  const MutexLock lock(mutex_);
+  limit_ = bytes;
+  effective_ = bytes;
+  sampled_at_ = 0;
+  refresh();
+}
+
+std::size_t Budget::limit() const {
+  const MutexLock lock(mutex_);
+  return limit_;
+}
+
+std::size_t Budget::effective_limit() {
+  const MutexLock lock(mutex_);
+  refresh();
+  return effective_;
+}
+
+std::size_t Budget::used() const {
+  const MutexLock lock(mutex_);
+  return used_;
+}
+
+std::size_t Budget::free_pool() {
+  const MutexLock lock(mutex_);
+  refresh();
+  return pool_free();
+}
+
+std::size_t Budget::pool_free() const {
+  const std::size_t taken = used_ + floors_unspent_;
+  return effective_ > taken ? effective_ - taken : 0;
+}
+
+std::size_t Budget::untracked() const {
+  const std::size_t anonymous = own_anonymous_bytes();
+  const std::size_t touched = touched_;
+  return anonymous > touched ? anonymous - touched : 0;
+}
+
+// Shrinks at once when the rest of the process grows, grows back 5 % of the limit a second.
+void Budget::refresh() {
+  if (!watch_process_) {
+    effective_ = limit_;
+    return;
+  }
+  const std::int64_t now = now_ns();
+  if (now - sampled_at_ < kSampleEveryNs) return;
+  const std::int64_t since = sampled_at_ == 0 ? 0 : now - sampled_at_;
+  const bool first = sampled_at_ == 0;
+  sampled_at_ = now;
+  if (now - machine_read_at_ > kReadMachineEveryNs || container_ == 0) {
+    machine_read_at_ = now;
+    const MachineMemory machine = read_machine_memory();
+    container_ = machine.container();
+    bound_by_ = machine.bound_by;
+    const std::size_t own = own_anonymous_bytes();
+    // Without a cgroup limit the other processes are seen through what is still available.
+    if (machine.cgroup_limit) {
+      others_ = machine.cgroup_anon.value_or(own) > own ? *machine.cgroup_anon - own : 0;
+    } else {
+      const std::size_t mine = own + machine.available;
+      others_ = container_ > mine ? container_ - mine : 0;
+    }
+  }
+  const std::size_t taken = container_reserve(container_) + untracked() + others_;
+  const std::size_t room = container_ > taken ? container_ - taken : 0;
+  const std::size_t target = std::max(std::min(limit_, room), floors_);
+  if (first || target <= effective_) {
+    effective_ = target;
+  } else {
+    const double step = static_cast<double>(limit_) * 0.05 * static_cast<double>(since) / 1e9;
+    effective_ = std::min(target, effective_ + static_cast<std::size_t>(step));
+  }
+}
+
+void Budget::add_held(Account& account, std::size_t bytes) {
+  used_ += bytes;
+  peak_ = std::max(peak_, used_);
+  for (Account* at = &account; at != nullptr; at = at->parent_.get()) {
+    at->held_ += bytes;
+    at->peak_ = std::max(at->peak_, at->held_);
+  }
+}
+
+void Budget::sub_held(Account& account, std::size_t bytes) {
+  used_ -= bytes;
+  for (Account* at = &account; at != nullptr; at = at->parent_.get()) at->held_ -= bytes;
+}
+
+void Budget::return_floor(Account& lender, std::size_t bytes) {
+  lender.floor_used_ -= bytes;
+  if (lender.floor_dropped_) {
+    lender.floor_ -= bytes;
+    floors_ -= bytes;
+  } else {
+    floors_unspent_ += bytes;
+  }
+}
+
+bool Budget::grant(Account& account, std::size_t bytes, bool required, Reservation& out) {
+  const std::size_t pool = pool_free();
+  std::size_t from_floor = 0;
+  Account* lender = nullptr;
+  if (bytes > pool) {
+    if (!required) return false;
+    // The nearest lender whose guarantee closes the gap: this stage's own first (R3), then the
+    // one it runs inside of (R10, R11).
+    for (Account* at = &account; at != nullptr; at = at->lender_.get()) {
+      if (at->floor_ - at->floor_used_ >= bytes - pool) {
+        lender = at;
+        break;
+      }
+    }
+    if (lender == nullptr) return false;
+    from_floor = bytes - pool;
+    lender->floor_used_ += from_floor;
+    floors_unspent_ -= from_floor;
+    out.lender_ = lender->shared_from_this();
+  }
+  add_held(account, bytes);
+  out.account_ = account.shared_from_this();
+  out.bytes_ = bytes;
+  out.from_floor_ = from_floor;
+  return true;
+}
+
+AccountPtr Budget::open_account(std::string name, std::string line, AccountPtr parent) {
+  AccountPtr account(new Account(*this, std::move(name), std::move(line), std::move(parent)));
+  const MutexLock lock(mutex_);
+  if (accounts_.size() >= 64 && (accounts_.size() & (accounts_.size() - 1)) == 0) {
+    std::erase_if(accounts_, [](const auto& weak) { return weak.expired(); });
+  }
+  accounts_.push_back(account);
+  return account;
+}
+
+Budget::Registration& Budget::Registration::operator=(Registration&& other) noexcept {
+  reset();
+  budget_ = std::exchange(other.budget_, nullptr);
+  id_ = other.id_;
+  return *this;
+}
+
+void Budget::Registration::reset() {
+  if (budget_ == nullptr) return;
+  Budget& budget = *std::exchange(budget_, nullptr);
+  const MutexLock lock(budget.reclaim_mutex_);
+  for (auto& group : budget.reclaimers_) {
+    std::erase_if(group, [this](const Reclaimer& r) { return r.id == id_; });
+  }
+}
+
+Budget::Registration Budget::on_pressure(ReclaimOrder order, Reclaim reclaim) {
+  const MutexLock lock(reclaim_mutex_);
+  Registration registration;
+  registration.budget_ = this;
+  registration.id_ = next_id_++;
+  reclaimers_[static_cast<std::size_t>(order)].push_back({registration.id_, std::move(reclaim)});
+  return registration;
+}
+
+std::size_t Budget::reclaim(std::size_t wanted) {
+  const MutexLock lock(reclaim_mutex_);
+  std::size_t freed = 0;
+  for (auto& group : reclaimers_) {
+    for (auto& reclaimer : group) {
+      if (freed >= wanted) return freed;
+      freed += reclaimer.reclaim(wanted - freed);
+    }
+  }
+  return freed;
+}
+
+void Budget::set_garbage_hook(std::function<void()> hook) {
+  const MutexLock lock(mutex_);
+  garbage_hook_ = std::move(hook);
+}
+
+Status Budget::refusal(Account& account, std::size_t bytes) {
+  const Ledger now = ledger();
+  std::size_t exported = 0;
+  for (const auto& row : now.rows) {
+    if (row.depth == 0) exported += row.exported;
+  }
+  const bool alone = bytes > now.effective;
+  Status refused = out_of_resource(
+      account.name_, alone ? ": one element is larger than the memory limit: needs "
+                           : ": no memory left that could be given up: needs ",
+      format_bytes(bytes), ", limit ", format_bytes(now.effective), ", held ",
+      format_bytes(now.used),
+      exported > 0 ? " (" + format_bytes(exported) + " of it by your own code, in elements it kept)"
+                   : std::string(),
+      "\n", now.to_string(),
+      exported > bytes ? "keep fewer elements, or copy the part you need\n"
+                       : "raise memory_limit, or make elements, batches or windows smaller\n");
+  refused.edit().type = alone ? "ElementTooLarge" : "BudgetError";
+  refused.edit().line = account.line_;
+  return refused;
+}
+
+Ledger Budget::ledger() {
+  Ledger out;
+  std::vector<AccountPtr> live;
+  const MutexLock lock(mutex_);
+  refresh();
+  for (const auto& weak : accounts_) {
+    if (auto account = weak.lock()) live.push_back(std::move(account));
+  }
+  // Children after their parent, in order of opening.
+  const std::function<void(const Account*, int)> visit = [&](const Account* parent, int depth)
+                                                             SW_NO_TSA {
+    for (const AccountPtr& account : live) {
+      if (account->parent_.get() != parent) continue;
+      out.rows.push_back({account->name_, account->line_, depth, account->held_, account->peak_,
+                          account->floor_, account->exported_});
+      visit(account.get(), depth + 1);
+    }
+  };
+  visit(nullptr, 0);
+  out.limit = limit_;
+  out.effective = effective_;
+  out.used = used_;
+  out.peak = peak_;
+  out.container = container_;
+  out.bound_by = bound_by_;
+  out.untracked = watch_process_ ? untracked() : 0;
+  return out;
+}
+
+std::string Ledger::to_string() const {
+  std::ostringstream text;
+  text << "memory: " << format_bytes(used) << " of " << format_bytes(effective) << " held";
+  if (effective != limit) text << " (limit " << format_bytes(limit) << ")";
+  text << ", peak " << format_bytes(peak);
+  if (untracked > 0) text << ", the rest of the process " << format_bytes(untracked);
+  text << '\n';
+  std::size_t width = 5;
+  for (const auto& row : rows) {
+    width = std::max(width, row.name.size() + 2 * static_cast<std::size_t>(row.depth));
+  }
+  const auto cell = [&](const std::string& value) {
+    text << std::string(value.size() < 11 ? 11 - value.size() : 1, ' ') << value;
+  };
+  if (rows.empty()) return text.str();
+  text << std::string(width, ' ');
+  for (const char* head : {"held", "peak", "guaranteed", "kept by you"}) cell(head);
+  text << '\n';
+  for (const auto& row : rows) {
+    const std::string name = std::string(2 * static_cast<std::size_t>(row.depth), ' ') + row.name;
+    text << name << std::string(width - name.size(), ' ');
+    for (const std::size_t value : {row.held, row.peak, row.floor, row.exported}) {
+      cell(value == 0 ? "-" : format_bytes(value));
+    }
+    if (!row.line.empty()) text << "  " << row.line;
+    text << '\n';
+  }
+  return text.str();
+}
+
+}  // namespace spillway

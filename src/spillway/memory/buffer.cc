@@ -1,0 +1,105 @@
+#include "spillway/memory/buffer.h"
+
+#include <cstdlib>
+
+#include "spillway/base/bytes.h"
+#include "spillway/memory/slab_pool.h"
+
+namespace spillway {
+
+Buffer::Buffer(Buffer&& other) noexcept { *this = std::move(other); }
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  if (this == &other) return *this;
+  free();
+  reservation_ = std::move(other.reservation_);
+  data_ = std::exchange(other.data_, nullptr);
+  size_ = std::exchange(other.size_, 0);
+  capacity_ = std::exchange(other.capacity_, 0);
+  origin_ = std::exchange(other.origin_, Origin::kNone);
+  keep_ = std::move(other.keep_);
+  return *this;
+}
+
+Result<Buffer> Buffer::allocate(const AccountPtr& account, std::size_t bytes, Ask ask) {
+  const bool large = bytes >= SlabPool::kLeast;
+  const std::size_t capacity =
+      large ? SlabPool::capacity_for(bytes) : (bytes / kAlignment + 1) * kAlignment;
+  Buffer out;
+  if (large) {
+    SlabPool::Slab idle = SlabPool::process().take_idle(capacity, account);
+    if (idle.data != nullptr) {
+      out.data_ = idle.data;
+      out.reservation_ = std::move(idle.reservation);
+      out.origin_ = Origin::kSlab;
+      out.size_ = bytes;
+      out.capacity_ = capacity;
+      return out;
+    }
+  }
+  switch (ask) {
+    case Ask::kRequired: {
+      SW_ASSIGN(out.reservation_, account->reserve(capacity));
+      break;
+    }
+    case Ask::kOptional: {
+      auto got = account->try_reserve(capacity);
+      if (!got) return out_of_resource(account->name(), ": no room now for ", format_bytes(bytes));
+      out.reservation_ = std::move(*got);
+      break;
+    }
+    case Ask::kOwed: out.reservation_ = account->charge(capacity); break;
+  }
+  if (large) {
+    out.data_ = SlabPool::map(capacity);
+    out.origin_ = Origin::kSlab;
+  } else {
+    out.data_ = static_cast<std::byte*>(std::aligned_alloc(kAlignment, capacity));
+    out.origin_ = Origin::kMalloc;
+    out.touch();
+  }
+  if (out.data_ == nullptr) {
+    out.origin_ = Origin::kNone;
+    return out_of_resource(account->name(), ": the system refused ", format_bytes(bytes));
+  }
+  out.size_ = bytes;
+  out.capacity_ = capacity;
+  return out;
+}
+
+Buffer Buffer::adopt(std::byte* data, std::size_t bytes, std::shared_ptr<void> keep,
+                     Reservation charged) {
+  Buffer out;
+  out.reservation_ = std::move(charged);
+  out.reservation_.touch();
+  out.data_ = data;
+  out.size_ = bytes;
+  out.capacity_ = bytes;
+  out.origin_ = Origin::kAdopted;
+  out.keep_ = std::move(keep);
+  return out;
+}
+
+void Buffer::note_exported(bool by_user) {
+  if (const AccountPtr& account = reservation_.account()) {
+    const auto bytes = static_cast<std::ptrdiff_t>(reservation_.bytes());
+    account->note_exported(by_user ? bytes : -bytes);
+  }
+}
+
+void Buffer::free() {
+  switch (origin_) {
+    case Origin::kNone: break;
+    case Origin::kMalloc: std::free(data_); break;
+    case Origin::kSlab:
+      reservation_.touch();
+      SlabPool::process().give_back(data_, capacity_, std::move(reservation_));
+      break;
+    case Origin::kAdopted: keep_.reset(); break;
+  }
+  origin_ = Origin::kNone;
+  data_ = nullptr;
+  reservation_.release();
+}
+
+}  // namespace spillway

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "spillway/memory/budget.h"
+
+namespace spillway {
+
+// Bytes and the right to them in one object: freeing the bytes gives the reservation back.
+// Aligned to a cache line, so that kernels may use aligned vector loads and DLPack consumers never
+// have to copy. Move-only; tensors share one through shared_ptr<Buffer>.
+class Buffer {
+ public:
+  static constexpr std::size_t kAlignment = 64;
+
+  // How bytes are asked for (see Account). kOptional: nullopt-like failure without waiting.
+  // kRequired: as Account::reserve. kOwed: always succeeds, may go into debt; for bytes that
+  // Python has made already.
+  enum class Ask : unsigned char { kOptional, kRequired, kOwed };
+
+  static Result<Buffer> allocate(const AccountPtr& account, std::size_t bytes, Ask ask);
+
+  // Bytes that belong to somebody else; `keep` is dropped with the buffer. `charged` is what of
+  // them counts as ours (0: the user's own, untracked).
+  static Buffer adopt(std::byte* data, std::size_t bytes, std::shared_ptr<void> keep,
+                      Reservation charged = {});
+
+  Buffer(Buffer&& other) noexcept;
+  Buffer& operator=(Buffer&& other) noexcept;
+  ~Buffer() { free(); }
+
+  std::byte* data() { return data_; }
+  const std::byte* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  bool adopted() const { return origin_ == Origin::kAdopted; }
+  const AccountPtr& account() const { return reservation_.account(); }
+  std::size_t charged() const { return reservation_.bytes(); }
+
+  // The filled bytes are in physical memory from now on.
+  void touch() { reservation_.touch(); }
+  // Rule R4; see Reservation::transfer.
+  bool transfer(const AccountPtr& to) { return reservation_.transfer(to); }
+  void note_exported(bool by_user);
+
+ private:
+  enum class Origin : unsigned char { kNone, kMalloc, kSlab, kAdopted };
+  Buffer() = default;
+  void free();
+
+  Reservation reservation_;
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+  Origin origin_ = Origin::kNone;
+  std::shared_ptr<void> keep_;
+};
+
+using BufferPtr = std::shared_ptr<Buffer>;
+
+}  // namespace spillway

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace spillway {
+
+// What the machine and the container allow, read from the kernel. Every reader answers "no limit
+// found" as nullopt; none fails. `root` replaces "/" in tests.
+struct MachineMemory {
+  std::size_t total = 0;                       // MemTotal
+  std::size_t available = 0;                   // MemAvailable
+  std::optional<std::size_t> cgroup_limit;     // least of this cgroup and its ancestors, v1 or v2
+  std::optional<std::size_t> cgroup_anon;      // memory of the cgroup that cannot be dropped
+  std::optional<std::size_t> rlimit;           // least of RLIMIT_AS and RLIMIT_DATA
+  std::string bound_by;                        // which of them is the least, in words
+
+  // The most this process can ever hold.
+  std::size_t container() const;
+};
+
+MachineMemory read_machine_memory(const std::string& root = "");
+
+// Anonymous memory of this process (resident minus file-backed): 0.5 us.
+std::size_t own_anonymous_bytes();
+
+// Kept back so that the process survives what nobody accounts for:
+// 5 % of the container, at least 16 MiB, at most 512 MiB.
+std::size_t container_reserve(std::size_t container);
+
+// The budget when the user names none: half of what is free, leaving the reserve.
+std::size_t default_limit(const MachineMemory& machine, std::size_t own_anonymous);
+
+}  // namespace spillway

@@ -1,0 +1,88 @@
+#include "spillway/memory/slab_pool.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace spillway {
+
+SlabPool::SlabPool(Budget& budget)
+    : account_(budget.open_account("idle slabs")),
+      pressure_(budget.on_pressure(ReclaimOrder::kIdleSlabs,
+                                   [this](std::size_t wanted) { return drop_idle(wanted); })) {}
+
+SlabPool::~SlabPool() {
+  pressure_.reset();
+  drop_idle(SIZE_MAX);
+}
+
+SlabPool& SlabPool::process() {
+  static SlabPool& pool = *new SlabPool(Budget::process());
+  return pool;
+}
+
+std::size_t SlabPool::capacity_for(std::size_t bytes) {
+  if (bytes <= kLeast) return kLeast;
+  const int top = std::bit_width(bytes - 1) - 1;
+  // Steps of an eighth of the power of two below, never less than a page.
+  const std::size_t step = std::max<std::size_t>(std::size_t{1} << (top - 3), 4096);
+  return (bytes + step - 1) / step * step;
+}
+
+SlabPool::Slab SlabPool::take_idle(std::size_t capacity, const AccountPtr& account) {
+  const MutexLock lock(mutex_);
+  // Newest first: its pages are the warmest.
+  for (auto it = idle_.rbegin(); it != idle_.rend(); ++it) {
+    if (it->capacity != capacity) continue;
+    if (!it->reservation.transfer(account)) return {};
+    Slab slab{it->data, std::move(it->reservation)};
+    idle_bytes_ -= capacity;
+    idle_.erase(std::next(it).base());
+    return slab;
+  }
+  return {};
+}
+
+std::byte* SlabPool::map(std::size_t capacity) {
+  void* mapped =
+      mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
+}
+
+void SlabPool::give_back(std::byte* data, std::size_t capacity, Reservation reservation) {
+  // Only the pool's own bytes may pay for idle memory; a guarantee must come back at once.
+  if (reservation.bytes() != capacity || !reservation.transfer(account_)) {
+    munmap(data, capacity);
+    return;
+  }
+  const MutexLock lock(mutex_);
+  idle_.push_back({data, capacity, std::move(reservation)});
+  idle_bytes_ += capacity;
+}
+
+std::size_t SlabPool::drop_idle(std::size_t wanted) {
+  std::vector<Idle> dropped;
+  std::size_t bytes = 0;
+  {
+    const MutexLock lock(mutex_);
+    while (!idle_.empty() && bytes < wanted) {
+      bytes += idle_.front().capacity;
+      dropped.push_back(std::move(idle_.front()));
+      idle_.pop_front();
+    }
+    idle_bytes_ -= bytes;
+  }
+  for (Idle& slab : dropped) munmap(slab.data, slab.capacity);
+  return bytes;
+}
+
+std::size_t SlabPool::idle_bytes() const {
+  const MutexLock lock(mutex_);
+  return idle_bytes_;
+}
+
+}  // namespace spillway

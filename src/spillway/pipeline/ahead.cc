@@ -1,0 +1,202 @@
+#include "spillway/pipeline/ahead.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <thread>
+
+#include "spillway/base/interrupt.h"
+#include "spillway/base/test_point.h"
+#include "spillway/memory/activity.h"
+
+namespace spillway {
+namespace {
+
+using std::chrono::milliseconds;
+constexpr auto kJoinFor = milliseconds(150);
+constexpr std::int64_t kMostTuned = 512;
+
+}  // namespace
+
+struct Ahead::State {
+  State(Stage& stage, std::unique_ptr<Input> below, Limits limits)
+      : run(stage.run().shared_from_this()),
+        account(stage.account()),
+        limits(limits),
+        tuned(limits.rows < 0),
+        allowed(tuned ? 1 : limits.rows),
+        taken(below->position()),
+        input(std::move(below)) {}
+
+  const std::shared_ptr<Run> run;  // the thread may outlive everybody else
+  const AccountPtr account;
+  const Limits limits;
+  const bool tuned;
+
+  struct Item {
+    Next next;
+    std::int64_t position;
+  };
+  mutable Mutex mutex;
+  CondVar changed;
+  std::int64_t allowed SW_GUARDED_BY(mutex);
+  std::deque<Item> ready SW_GUARDED_BY(mutex);
+  std::int64_t ready_rows SW_GUARDED_BY(mutex) = 0;
+  std::size_t ready_bytes SW_GUARDED_BY(mutex) = 0;
+  std::size_t largest_row SW_GUARDED_BY(mutex) = 0;
+  std::int64_t taken SW_GUARDED_BY(mutex);  // position of the first row not handed out
+  bool was_full SW_GUARDED_BY(mutex) = false;
+  bool wanted SW_GUARDED_BY(mutex) = false;
+  bool ended SW_GUARDED_BY(mutex) = false;
+  bool started SW_GUARDED_BY(mutex) = false;
+  bool finished SW_GUARDED_BY(mutex) = false;
+  std::atomic<bool> stop{false};
+  const std::unique_ptr<Input> input;  // driver's, once started
+  // Destroyed with the state, on whichever thread lets go last.
+
+  bool may_pull() SW_REQUIRES(mutex) {
+    if (ended) return false;
+    if (ready_rows == 0) return true;
+    if (ready_rows >= allowed || ready_bytes >= limits.bytes) {
+      was_full = true;
+      return false;
+    }
+    return run->budget().free_pool() > largest_row * 2;
+  }
+};
+
+Ahead::Ahead(Stage& stage, std::unique_ptr<Input> input, Limits limits)
+    : state_(std::make_shared<State>(stage, std::move(input), limits)) {}
+
+Ahead::~Ahead() {
+  State& state = *state_;
+  const MutexLock lock(state.mutex);
+  state.stop = true;
+  state.changed.notify_all();
+  if (!state.started) return;
+  const auto give_up = std::chrono::steady_clock::now() + kJoinFor;
+  const Parked parked(state.run->budget());
+  while (!state.finished && std::chrono::steady_clock::now() < give_up) {
+    state.changed.wait_for(state.mutex, milliseconds(5));
+  }
+}
+
+void Ahead::drive(const std::shared_ptr<State>& state) {
+  Budget& budget = state->run->budget();
+  for (;;) {
+    std::int64_t rows = 1;
+    {
+      const MutexLock lock(state->mutex);
+      while (!state->stop && !state->may_pull() && !state->ended) {
+        // Room in the pool is not notified: look again now and then.
+        state->changed.wait_for(state->mutex, milliseconds(20));
+      }
+      if (state->stop || state->ended) break;
+      rows = std::clamp<std::int64_t>(state->allowed - state->ready_rows, 1,
+                                      state->limits.rows_a_pull);
+    }
+    SW_TEST_POINT("ahead.pull");
+    const std::int64_t position = state->input->position();
+    Next next = [&] {
+      const Working working(budget);
+      return state->input->next(Demand{rows});
+    }();
+    const MutexLock lock(state->mutex);
+    if (!next.ok() && next.error().code() == Code::kCancelled) {
+      state->ended = true;
+    } else if (next.ok() && !next.value()) {
+      state->ended = true;
+    } else if (next.ok()) {
+      const Chunk& chunk = *next.value();
+      const std::size_t bytes = chunk.footprint();
+      state->ready_rows += chunk.rows();
+      state->ready_bytes += bytes;
+      state->largest_row =
+          std::max(state->largest_row, bytes / static_cast<std::size_t>(chunk.rows()));
+    } else {
+      ++state->ready_rows;
+    }
+    state->ready.push_back({std::move(next), position});
+    state->changed.notify_all();
+  }
+  const MutexLock lock(state->mutex);
+  state->finished = true;
+  state->changed.notify_all();
+}
+
+void Ahead::start() {
+  const MutexLock lock(state_->mutex);
+  if (state_->started) return;
+  state_->started = true;
+  std::thread([shared = state_] { drive(shared); }).detach();
+}
+
+bool Ahead::ready() const {
+  const MutexLock lock(state_->mutex);
+  if (state_->ready.empty()) return false;
+  const Next& front = state_->ready.front().next;
+  return front.ok() && front.value();
+}
+
+Next Ahead::next(const Demand& demand) {
+  start();
+  State& state = *state_;
+  const MutexLock lock(state.mutex);
+  state.input->forget_before(state.taken);
+  if (state.ready.empty()) {
+    // Tuned: emptied after it had been full means it was too short.
+    if (state.tuned && state.was_full) {
+      state.allowed = std::min(state.allowed * 2, kMostTuned);
+      state.was_full = false;
+    }
+    const Parked parked(state.run->budget());
+    while (state.ready.empty()) {
+      if (state.run->stop() || state.finished || interrupted()) return cancelled();
+      state.changed.wait_for(state.mutex, milliseconds(20));
+    }
+  }
+  State::Item& front = state.ready.front();
+  if (!front.next.ok()) {
+    Status error = std::move(front.next).status();
+    --state.ready_rows;
+    ++state.taken;
+    state.ready.pop_front();
+    state.changed.notify_all();
+    return error;
+  }
+  if (!front.next.value()) return end_of_data();
+  Chunk chunk = std::move(*front.next.value());
+  const std::int64_t rows = std::min(demand.rows, chunk.rows());
+  if (rows < chunk.rows()) {
+    front.next = std::optional<Chunk>(chunk.slice(rows, chunk.rows()));
+    chunk = chunk.slice(0, rows);
+    front.position += rows;
+  } else {
+    state.ready.pop_front();
+  }
+  state.ready_rows -= rows;
+  state.ready_bytes -= std::min(state.ready_bytes, chunk.footprint());
+  state.taken += rows;
+  state.changed.notify_all();
+  return std::optional<Chunk>(std::move(chunk));
+}
+
+Status Ahead::save(StateWriter& out) const {
+  const MutexLock lock(state_->mutex);
+  return state_->input->save(out, state_->taken);
+}
+
+Status Ahead::save(StateWriter& out, std::int64_t position) const {
+  const MutexLock lock(state_->mutex);
+  return state_->input->save(out, position);
+}
+
+Status Ahead::restore(StateReader& in) {
+  SW_RETURN_IF_ERROR(state_->input->restore(in));
+  const MutexLock lock(state_->mutex);
+  state_->taken = state_->input->position();
+  return {};
+}
+
+}  // namespace spillway

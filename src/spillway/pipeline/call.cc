@@ -1,0 +1,126 @@
+#include "spillway/pipeline/call.h"
+
+#include <chrono>
+#include <thread>
+
+#include "spillway/pipeline/run.h"
+
+namespace spillway {
+namespace {
+
+void describe(Status& error, const Chunk& rows, std::int64_t row, std::int64_t index,
+              int attempts) {
+  ErrorInfo& info = error.edit();
+  if (info.index < 0) info.index = index;
+  info.attempts = attempts;
+  if (info.origin.empty()) info.origin = rows.origins().describe(row);
+  const Origin origin = rows.origins().at(row);
+  if (info.file.empty() && origin.scope != nullptr) info.file = origin.scope->file;
+  info.input = std::make_shared<const Chunk>(rows.slice(row, row + 1));
+}
+
+// Sleeps in slices, so that a stopped run does not wait for its backoff.
+void back_off(const Run& run, double seconds) {
+  using std::chrono::duration;
+  for (double left = seconds; left > 0 && !run.stop(); left -= 0.02) {
+    std::this_thread::sleep_for(duration<double>(std::min(left, 0.02)));
+  }
+}
+
+Status wrong_result(const Structure& declared, std::span<const Tensor> values) {
+  Status status = check_values(declared, values);
+  if (!status.ok()) {
+    status = invalid_argument("the function's result must be as declared, ", declared.to_string(),
+                              ": ", status.message());
+  }
+  return status;
+}
+
+}  // namespace
+
+Function::Outcome call_rows(Stage& stage, Function& function, const Chunk& rows,
+                            std::int64_t first_index, std::int64_t epoch) {
+  std::vector<Chunk> parts;
+  std::int64_t done = 0;
+  Status failed;
+  while (done < rows.rows()) {
+    const Chunk rest = rows.slice(done, rows.rows());
+    const UserCodeScope user_code(stage.account());
+    auto outcome = function.call(rest, {stage.account(), first_index + done, epoch});
+    const std::int64_t made = outcome.out.rows();
+    if (made > 0) parts.push_back(std::move(outcome.out));
+    done += made;
+    if (outcome.error.ok()) break;
+    int attempts = 1;
+    const OnError& policy = stage.policy();
+    double pause = policy.backoff_s;
+    const Chunk alone = rows.slice(done, done + 1);
+    while (!outcome.error.ok() && attempts <= policy.retries && !stage.run().stop()) {
+      back_off(stage.run(), pause);
+      pause *= 2;
+      outcome = function.call(alone, {stage.account(), first_index + done, epoch});
+      ++attempts;
+    }
+    if (!outcome.error.ok()) {
+      failed = std::move(outcome.error);
+      describe(failed, rows, done, first_index + done, attempts);
+      break;
+    }
+    parts.push_back(std::move(outcome.out));
+    ++done;
+  }
+  Function::Outcome result;
+  result.error = std::move(failed);
+  if (!parts.empty()) {
+    const StructurePtr structure = parts[0].structure();
+    result.out = (parts.size() == 1 ? std::move(parts[0]) : join_rows(structure, parts))
+                     .with_origins(rows.origins().slice(0, done));
+  }
+  return result;
+}
+
+Result<Row> call_row(Stage& stage, Function& function, const StructurePtr& structure,
+                     std::vector<Tensor> values, const Origin& origin, std::int64_t index,
+                     std::int64_t epoch, StructurePtr* out_structure) {
+  const Chunk row = Chunk::from_row(structure, Row{std::move(values), origin});
+  auto outcome = call_rows(stage, function, row, index, epoch);
+  if (!outcome.error.ok()) return std::move(outcome.error);
+  if (outcome.out.rows() != 1) return internal_bug(function.name(), ": one result a call");
+  Row result = outcome.out.row(0);
+  if (const StructurePtr declared = function.output(); declared != nullptr) {
+    SW_RETURN_IF_ERROR(wrong_result(*declared, result.values));
+  }
+  if (out_structure != nullptr) *out_structure = outcome.out.structure();
+  return result;
+}
+
+Result<bool> bool_result(const Tensor& value, std::string_view what) {
+  if (value.dtype() != DType::kBool || value.shape().rank() != 0) {
+    return invalid_argument("`", what, "` must return a `tf.bool` scalar tensor, but its return type is TensorSpec(shape=",
+                            value.shape().to_string(), ", dtype=", name_of(value.dtype()), ").");
+  }
+  return *value.as<bool>();
+}
+
+Result<std::int64_t> int_result(const Tensor& value, std::string_view what) {
+  if (value.dtype() != DType::kInt64 || value.shape().rank() != 0) {
+    return invalid_argument("`", what, "` must return a single `tf.int64` scalar tensor: TensorSpec(shape=",
+                            value.shape().to_string(), ", dtype=", name_of(value.dtype()), ")");
+  }
+  return *value.as<std::int64_t>();
+}
+
+Result<NodePtr> dataset_result(const Tensor& value, std::string_view what) {
+  if (value.dtype() == DType::kVariant && value.shape().rank() == 0) {
+    if (const auto* dataset = dynamic_cast<const DatasetValue*>(value.variant_at(0).get())) {
+      return dataset->node();
+    }
+  }
+  Status status = invalid_argument("`", what, "` must return a dataset: TensorSpec(shape=",
+                                   value.shape().to_string(), ", dtype=", name_of(value.dtype()),
+                                   ")");
+  status.edit().type = "TypeError";
+  return status;
+}
+
+}  // namespace spillway

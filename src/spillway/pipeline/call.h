@@ -1,0 +1,23 @@
+#pragma once
+
+#include "spillway/pipeline/operator.h"
+
+namespace spillway {
+
+// Calls `function` for each of `rows` on behalf of `stage`: retries a failing row as the stage's
+// policy says, and gives an error its index, origin and input. Results keep the rows' origins.
+Function::Outcome call_rows(Stage& stage, Function& function, const Chunk& rows,
+                            std::int64_t first_index, std::int64_t epoch);
+
+// The same for one row built by the operator (scan's state and element, a key): the structure says
+// how it is taken apart. `origin` names the element.
+Result<Row> call_row(Stage& stage, Function& function, const StructurePtr& structure,
+                     std::vector<Tensor> values, const Origin& origin, std::int64_t index,
+                     std::int64_t epoch, StructurePtr* out_structure = nullptr);
+
+// Reads a scalar result: a predicate, a key.
+Result<bool> bool_result(const Tensor& value, std::string_view what);
+Result<std::int64_t> int_result(const Tensor& value, std::string_view what);
+Result<NodePtr> dataset_result(const Tensor& value, std::string_view what);
+
+}  // namespace spillway

@@ -1,0 +1,171 @@
+#include "spillway/pipeline/consumer.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "spillway/base/clock.h"
+#include "spillway/memory/activity.h"
+
+namespace spillway {
+namespace {
+
+constexpr std::int64_t kVersion = 1;
+constexpr std::string_view kMagic = "SPW";
+constexpr std::int64_t kMostRows = 1 << 16;
+constexpr std::size_t kChunkBytes = 256 * 1024;
+
+// The process that started the engine's threads. A fork has none of them.
+pid_t engine_process() {
+  static const pid_t kProcess = getpid();
+  return kProcess;
+}
+
+Status check_not_forked() {
+  if (getpid() == engine_process()) return {};
+  return Status::error(ErrorKind::kUser, Code::kFailedPrecondition,
+                       "this process was forked from one that runs pipelines: threads do not "
+                       "survive a fork; open the dataset in the child before the parent iterates, "
+                       "or start the child with the 'spawn' or 'forkserver' method");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Consumer>> Consumer::open(NodePtr root, RunOptions options, Budget& budget) {
+  SW_RETURN_IF_ERROR(check_not_forked());
+  SW_ASSIGN(std::shared_ptr<Run> run, Run::open(std::move(root), std::move(options), budget));
+  std::unique_ptr<Consumer> consumer(new Consumer(run));
+  SW_ASSIGN(IteratorPtr it, run->open_root());
+  consumer->input_ = std::make_unique<Input>(std::move(it), Input::Habit::kHolds);
+  consumer->structure_ = run->root()->structure();
+  consumer->exact_ = run->options().read_ahead_ns == 0;
+  return consumer;
+}
+
+Consumer::~Consumer() { close(); }
+
+void Consumer::close() {
+  if (closed_) return;
+  closed_ = true;
+  if (getpid() != engine_process()) {
+    // The threads are not here: leave what they own alone.
+    static_cast<void>(input_.release());
+    static_cast<void>(ahead_.release());
+    return;
+  }
+  if (!ended_) delivered_ += chunk_origins_.total_weight(handed_);
+  chunk_rows_ = handed_ = 0;
+  run_->request_stop();
+  ahead_.reset();
+  input_.reset();
+  for (const StagePtr& stage : run_->stages()) stage->account()->drop_floor();
+}
+
+Next Consumer::pull() {
+  const Consuming consuming(run_->budget());
+  const Demand demand{exact_ ? 1 : rows_, kChunkBytes, run_->options().read_ahead_ns};
+  return ahead_ != nullptr ? ahead_->next(demand) : input_->next(demand);
+}
+
+Next Consumer::next() {
+  SW_RETURN_IF_ERROR(check_not_forked());
+  if (closed_ || ended_) return end_of_data();
+  position_ += chunk_rows_;
+  delivered_ += chunk_origins_.total_weight(chunk_rows_);
+  chunk_rows_ = handed_ = 0;
+  chunk_origins_ = Origins();
+  if (ahead_ == nullptr) input_->forget_before(position_);
+  const std::int64_t start = now_ns();
+  const std::int64_t away = left_at_ == 0 ? 0 : start - left_at_;
+  Next next = pull();
+  left_at_ = now_ns();
+  const std::int64_t took = left_at_ - start;
+  if (!next.ok()) {
+    if (next.error().code() == Code::kCancelled) return next;
+    ++position_;
+    if (ahead_ == nullptr) input_->forget_before(position_);
+    return next;
+  }
+  if (!next.value()) {
+    ended_ = true;
+    return next;
+  }
+  const Chunk& chunk = *next.value();
+  chunk_rows_ = chunk.rows();
+  chunk_origins_ = chunk.origins();
+  if (structure_ == nullptr) structure_ = chunk.structure();
+  // Grow towards a millisecond's worth; shrink when one pull takes much longer.
+  if (took < run_->options().read_ahead_ns / 2 && chunk_rows_ >= rows_) {
+    rows_ = std::min(rows_ * 2, kMostRows);
+  } else if (took > run_->options().read_ahead_ns * 2) {
+    rows_ = std::max<std::int64_t>(rows_ / 2, 1);
+  }
+  consider_working_ahead(took, away);
+  return next;
+}
+
+// A thread of its own pays only when both sides take their time: below that the hand-over costs
+// more than it hides.
+void Consumer::consider_working_ahead(std::int64_t took_ns, std::int64_t away_ns) {
+  constexpr std::int64_t kWorth = 200'000;
+  if (exact_ || ahead_ != nullptr || UserCodeScope::current() != nullptr) return;
+  worth_it_ = took_ns >= kWorth && away_ns >= kWorth ? worth_it_ + 1 : 0;
+  if (worth_it_ < 2 || run_->root()->op().name == "prefetch") return;
+  // The driver continues from the very iterator: positions go on counting.
+  const Ahead::Limits limits = {.rows = std::max<std::int64_t>(rows_, 1), .rows_a_pull = rows_};
+  ahead_ = std::make_unique<Ahead>(*run_->stage_of(*run_->root()), std::move(input_), limits);
+}
+
+Result<std::string> Consumer::save() const {
+  StateWriter out;
+  out.put(kMagic);
+  out.put(kVersion);
+  out.put(static_cast<std::int64_t>(run_->root()->hash()));
+  out.put(ended_ ? 1 : 0);
+  if (!ended_) {
+    if (closed_) return Status::error(ErrorKind::kUser, Code::kFailedPrecondition,
+                                      "save: the iterator is closed");
+    const std::int64_t at = position_ + handed_;
+    SW_RETURN_IF_ERROR(ahead_ != nullptr ? ahead_->save(out, at) : input_->save(out, at));
+  }
+  SW_RETURN_IF_ERROR(out.status());
+  return std::move(out).take();
+}
+
+Status Consumer::restore(std::string_view state) {
+  StateReader in(state);
+  std::string magic;
+  std::int64_t version = 0;
+  std::int64_t hash = 0;
+  std::int64_t ended = 0;
+  if (!in.get(magic).ok() || magic != kMagic) {
+    return invalid_argument("restore: not a state saved by an iterator");
+  }
+  SW_RETURN_IF_ERROR(in.get(version));
+  if (version != kVersion) return invalid_argument("restore: unknown version: ", version);
+  SW_RETURN_IF_ERROR(in.get(hash));
+  if (static_cast<std::uint64_t>(hash) != run_->root()->hash()) {
+    return invalid_argument(
+        "restore: the state was saved by another pipeline; this one is\n",
+        run_->root()->to_string());
+  }
+  SW_RETURN_IF_ERROR(in.get(ended));
+  if (ended != 0) {
+    ended_ = true;
+    return {};
+  }
+  if (position_ != 0 || chunk_rows_ != 0 || ahead_ != nullptr) {
+    return Status::error(ErrorKind::kUser, Code::kFailedPrecondition,
+                         "restore: the iterator has begun; restore a fresh one");
+  }
+  const Consuming consuming(run_->budget());
+  SW_RETURN_IF_ERROR(input_->restore(in));
+  position_ = input_->position();
+  return {};
+}
+
+Audit Consumer::audit() const {
+  return audit_of(*run_, delivered_ + chunk_origins_.total_weight(ended_ ? 0 : handed_));
+}
+
+}  // namespace spillway

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "spillway/pipeline/ahead.h"
+#include "spillway/pipeline/audit.h"
+#include "spillway/pipeline/run.h"
+
+namespace spillway {
+
+// One pass of a user over a pipeline: what fronts wrap as their iterator. It asks for as many rows
+// at a time as come in about a millisecond, hands them out one by one, and once both the pipeline
+// and the user take their time, lets a driver thread work ahead. Used by one thread at a time.
+class Consumer {
+ public:
+  static Result<std::unique_ptr<Consumer>> open(NodePtr root, RunOptions options,
+                                                Budget& budget = Budget::process());
+  ~Consumer();
+  Consumer(const Consumer&) = delete;
+  Consumer& operator=(const Consumer&) = delete;
+
+  // The next rows. All rows of a chunk count as handed out when the next one is asked for; until
+  // then handed_out() says how many were.
+  Next next();
+  void handed_out(std::int64_t rows_of_this_chunk) { handed_ = rows_of_this_chunk; }
+
+  // Versioned, bound to the pipeline's hash. Of what was handed out; may be called at any time.
+  Result<std::string> save() const;
+  // Before the first next().
+  Status restore(std::string_view state);
+
+  // Stops, drains, lets threads end; next() then says the end. Never waits long.
+  void close();
+
+  Audit audit() const;
+  const Run& run() const { return *run_; }
+  StructurePtr structure() const { return structure_; }
+
+ private:
+  explicit Consumer(std::shared_ptr<Run> run) : run_(std::move(run)) {}
+  Next pull();
+  void consider_working_ahead(std::int64_t took_ns, std::int64_t away_ns);
+
+  const std::shared_ptr<Run> run_;
+  std::unique_ptr<Input> input_;
+  std::unique_ptr<Ahead> ahead_;  // replaces input_
+  StructurePtr structure_;
+  std::int64_t rows_ = 1;          // to ask for at a time
+  std::int64_t chunk_rows_ = 0;    // of the chunk being handed out
+  std::int64_t handed_ = 0;
+  std::int64_t position_ = 0;      // positions before the chunk being handed out
+  std::int64_t delivered_ = 0;     // source rows
+  Origins chunk_origins_;
+  std::int64_t left_at_ = 0;       // when the last next() returned
+  std::int64_t worth_it_ = 0;      // times in a row both sides took their time
+  bool exact_ = false;
+  bool ended_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace spillway

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "spillway/tensor/chunk.h"
+
+namespace spillway {
+
+struct CallContext {
+  const AccountPtr& account;  // pays for the outputs
+  std::int64_t first_index;   // ordinal of the first row in the stage's input, this epoch
+  std::int64_t epoch;
+};
+
+// The seam behind which a user's function lives: a chunk in, a chunk out. Semantics are exactly
+// per element: called once a row, in order, stopping at the first row that fails. A front wraps
+// its callables in one; a native graph takes the same place. Thread-safe; called on any thread.
+class Function {
+ public:
+  struct Outcome {
+    Chunk out;     // results of the rows before the failing one; no origins
+    Status error;  // of row out.rows(), when not ok
+  };
+  virtual ~Function() = default;
+
+  virtual Outcome call(const Chunk& rows, const CallContext& context) = 0;
+  // The declared result; null: known from the first real element on.
+  virtual StructurePtr output() const = 0;
+  // What the spec's hash takes of it: its code, not its line, name or closure.
+  virtual std::string code() const = 0;
+  virtual std::string name() const = 0;
+  // Waits for an interpreter lock: runs on blocking threads, not on the compute pool.
+  virtual bool holds_interpreter() const = 0;
+};
+using FunctionPtr = std::shared_ptr<Function>;
+
+}  // namespace spillway

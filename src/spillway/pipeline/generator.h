@@ -1,0 +1,80 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "spillway/pipeline/value.h"
+
+namespace spillway {
+
+// Rows under construction by one thread and taken by another. The maker adds rows and publishes
+// each; the taker may take the published ones at any time, so that a row is never withheld while
+// the next is awaited. Rows of a static plain structure are written into one block of `capacity`
+// rows (a batch can then be a view of it); others are kept one by one.
+class RowBlock {
+ public:
+  // `slots`: one plain block a component, or empty for rows kept one by one.
+  RowBlock(StructurePtr structure, std::int64_t capacity, std::vector<Tensor> slots)
+      : structure_(std::move(structure)), capacity_(capacity), slots_(std::move(slots)) {
+    if (slots_.empty()) rows_.reserve(static_cast<std::size_t>(capacity));
+  }
+
+  const StructurePtr& structure() const { return structure_; }
+  std::int64_t capacity() const { return capacity_; }
+  std::int64_t added() const { return published_.load(std::memory_order_relaxed); }
+  bool full() const { return added() == capacity_; }
+
+  // Maker: where component `c` of the next row goes; null when rows are kept one by one.
+  std::byte* slot(std::size_t c) {
+    if (slots_.empty()) return nullptr;
+    return slots_[c].mutable_data() +
+           static_cast<std::size_t>(added()) * slots_[c].bytes() /
+               static_cast<std::size_t>(capacity_);
+  }
+  bool in_block() const { return !slots_.empty(); }
+  void publish() { published_.fetch_add(1, std::memory_order_release); }  // slots are filled
+  void publish(std::vector<Tensor> row) {
+    rows_.push_back(std::move(row));
+    publish();
+  }
+
+  // Taker: rows [begin, end) without origins; end <= published().
+  std::int64_t published() const { return published_.load(std::memory_order_acquire); }
+  Chunk take(std::int64_t begin, std::int64_t end) const;
+
+ private:
+  const StructurePtr structure_;
+  const std::int64_t capacity_;
+  std::vector<Tensor> slots_;
+  std::vector<std::vector<Tensor>> rows_;  // reserved: never moves
+  std::atomic<std::int64_t> published_{0};
+};
+
+// A running generator of the front's. Made, advanced and destroyed on one thread.
+class Generator {
+ public:
+  enum class More : std::uint8_t { kYes, kEnd, kError };
+  struct Filled {
+    More more = More::kYes;
+    Status error;           // of the element after the added rows
+    bool finished = false;  // after an error: nothing more will come
+  };
+  virtual ~Generator() = default;
+  // Adds rows until the block is full, `deadline_ns` (monotonic) passes or `stop`. Advances the
+  // user's generator once a row, never more.
+  virtual Filled fill(RowBlock& block, std::int64_t deadline_ns, const std::atomic<bool>& stop) = 0;
+  // The file it opened last, for errors; empty: unknown.
+  virtual std::string last_file() const { return ""; }
+};
+
+// The user's callable with its arguments: makes a fresh generator for each pass.
+class GeneratorFactory : public Object {
+ public:
+  virtual Result<std::unique_ptr<Generator>> start(const AccountPtr& account) = 0;
+  virtual std::string code() const = 0;  // enters the spec's hash
+};
+
+}  // namespace spillway

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "spillway/pipeline/row_store.h"
+#include "spillway/pipeline/spec.h"
+
+namespace spillway {
+
+// Rows that belong together and go together: those of one pull, or those of one group. In memory
+// as they came while few bytes are held so, else in a row store, which spills. Immutable once
+// shared; read on any thread.
+class RowBlock {
+ public:
+  ~RowBlock();
+  RowBlock(const RowBlock&) = delete;
+  RowBlock& operator=(const RowBlock&) = delete;
+
+  std::int64_t rows() const { return rows_; }
+  // Rows begin, begin + stride, … below `end`, at most `most` and about `bytes`, at least one.
+  Result<Chunk> read(std::int64_t begin, std::int64_t end, std::int64_t stride, std::int64_t most,
+                     std::size_t bytes) const;
+  Origin origin(std::int64_t row) const;
+  // Copies one more row in. Not for a block that was made of a chunk.
+  Status add(const Chunk& rows, std::int64_t row);
+
+ private:
+  friend class RowKeeper;
+  RowBlock() = default;
+
+  std::int64_t rows_ = 0;
+  Chunk kept_;  // or:
+  std::shared_ptr<RowStore> store_;
+  std::vector<RowStore::Slot> slots_;
+  StructurePtr structure_;
+  Origins origins_;  // added rows: of the first
+  std::size_t bytes_ = 0;
+  std::shared_ptr<std::atomic<std::size_t>> in_memory_;
+};
+using RowBlockPtr = std::shared_ptr<const RowBlock>;
+
+// Makes the blocks of one iterator. The blocks may outlive it.
+class RowKeeper {
+ public:
+  explicit RowKeeper(StagePtr stage);
+  Result<RowBlockPtr> keep(Chunk rows);
+  std::shared_ptr<RowBlock> empty();
+
+ private:
+  const StagePtr stage_;
+  const std::shared_ptr<std::atomic<std::size_t>> in_memory_;
+  std::shared_ptr<RowStore> store_;  // made when first needed
+  const std::shared_ptr<RowStore>& store();
+};
+
+// Every `stride`-th row of a block.
+struct RowRun {
+  RowBlockPtr block;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t stride = 1;
+  std::int64_t rows() const { return (end - begin + stride - 1) / stride; }
+};
+
+// What a dataset made of held rows is made of.
+class HeldRows final : public Object {
+ public:
+  HeldRows(StructurePtr element, std::vector<RowRun> runs);
+  const StructurePtr& element() const { return element_; }
+  const std::vector<RowRun>& runs() const { return runs_; }
+  std::int64_t rows() const { return rows_; }
+  std::string describe() const override;
+
+ private:
+  const StructurePtr element_;
+  const std::vector<RowRun> runs_;
+  std::int64_t rows_ = 0;
+};
+using HeldRowsPtr = std::shared_ptr<HeldRows>;
+
+// A component's leaf as an element of its own.
+StructurePtr component_structure(const Structure& leaf);
+
+// A dataset of the rows: of one component each, or (-1) of whole elements. As a tensor that a
+// user's function takes.
+Result<Tensor> dataset_of(const HeldRowsPtr& rows, std::int64_t component, const Node& maker);
+
+}  // namespace spillway

@@ -1,0 +1,111 @@
+#include "spillway/pipeline/input.h"
+
+#include <algorithm>
+
+namespace spillway {
+namespace {
+
+// Notes are few and small: beyond this many every other one goes.
+constexpr std::size_t kMostNotes = 32;
+// A note may cost about this many bytes a position.
+constexpr std::size_t kBytesPerPosition = 64;
+
+}  // namespace
+
+Next Input::next(const Demand& demand) {
+  if (habit_ == Habit::kUsesUp) forget_before(position_);
+  if (rest_) {
+    Chunk all = std::move(*rest_);
+    rest_.reset();
+    const std::int64_t rows = std::min(demand.rows, all.rows());
+    if (rows < all.rows()) rest_ = all.slice(rows, all.rows());
+    position_ += rows;
+    return std::optional<Chunk>(rows < all.rows() ? all.slice(0, rows) : std::move(all));
+  }
+  if (pulled_ >= next_note_) SW_RETURN_IF_ERROR(take_note());
+  Next next = below_->next(demand);
+  // Being stopped is not an element: nothing was passed.
+  const bool stopped = !next.ok() && next.error().code() == Code::kCancelled;
+  const std::int64_t positions = stopped      ? 0
+                                 : !next.ok() ? 1
+                                 : next.value() ? next.value()->rows()
+                                                : 0;
+  pulled_ += positions;
+  position_ += positions;
+  return next;
+}
+
+void Input::unread(Chunk rest) {
+  position_ -= rest.rows();
+  if (rest_) {
+    const Chunk both[] = {std::move(rest), std::move(*rest_)};
+    rest_ = join_rows(both[0].structure(), both);
+  } else {
+    rest_ = std::move(rest);
+  }
+}
+
+Status Input::take_note() {
+  StateWriter writer;
+  SW_RETURN_IF_ERROR(below_->save(writer));
+  SW_RETURN_IF_ERROR(writer.status());
+  const MutexLock lock(mutex_);
+  const auto spacing = static_cast<std::int64_t>(writer.bytes().size() / kBytesPerPosition);
+  notes_.push_back({pulled_, std::move(writer).take()});
+  if (notes_.size() > kMostNotes) {
+    for (std::size_t i = 1; i + 1 < notes_.size(); ++i) {
+      notes_.erase(notes_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  const std::int64_t covered = pulled_ - notes_.front().position;
+  next_note_ = pulled_ + std::max<std::int64_t>(
+                             {1, spacing, covered / static_cast<std::int64_t>(kMostNotes)});
+  return {};
+}
+
+void Input::forget_before(std::int64_t position) {
+  const MutexLock lock(mutex_);
+  needed_ = position;
+  while (notes_.size() > 1 && notes_[1].position <= position) notes_.pop_front();
+}
+
+Status Input::save(StateWriter& out, std::int64_t position) const {
+  const MutexLock lock(mutex_);
+  const Note* best = nullptr;
+  for (const Note& note : notes_) {
+    if (note.position <= position) best = &note;
+  }
+  out.put(position);
+  if (best == nullptr) {
+    // Nothing was pulled yet: the input is where it was opened or restored to.
+    if (position != position_) return internal_bug("checkpoint: position ", position, " forgotten");
+    out.put(-1);
+    StateWriter below;
+    SW_RETURN_IF_ERROR(below_->save(below));
+    SW_RETURN_IF_ERROR(below.status());
+    out.put(below.bytes());
+    return {};
+  }
+  out.put(position - best->position);
+  out.put(best->state);
+  return {};
+}
+
+Status Input::restore(StateReader& in) {
+  std::int64_t passed = 0;
+  std::string state;
+  SW_RETURN_IF_ERROR(in.get(position_));
+  SW_RETURN_IF_ERROR(in.get(passed));
+  SW_RETURN_IF_ERROR(in.get(state));
+  pulled_ = position_;
+  next_note_ = position_;
+  if (position_ < 0 || passed > position_) return invalid_argument("checkpoint: bad position");
+  StateReader below(state);
+  SW_RETURN_IF_ERROR(below_->restore(below));
+  if (passed > 0) SW_RETURN_IF_ERROR(below_->skip(passed));
+  const MutexLock lock(mutex_);
+  needed_ = position_;
+  return {};
+}
+
+}  // namespace spillway

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "spillway/base/mutex.h"
+#include "spillway/pipeline/operator.h"
+
+namespace spillway {
+
+// An input whose rows may be held for a while (a window, a buffer, the rest of a chunk): it knows
+// how to come back to any row that is still needed. Before a pull it notes the state of the
+// iterator below; a checkpoint is the newest note at or before the oldest needed position, and how
+// many positions to pass over from there. So buffers of any size save in bytes to kilobytes, and
+// save() never touches the running input.
+//
+// A *position* is an element: a row or the error in its place.
+class Input {
+ public:
+  // kUsesUp: when it asks for more, the operator has finished with what it got before.
+  // kHolds: rows stay needed until forget_before().
+  enum class Habit : std::uint8_t { kUsesUp, kHolds };
+  explicit Input(IteratorPtr below, Habit habit = Habit::kUsesUp)
+      : below_(std::move(below)), habit_(habit) {}
+
+  Next next(const Demand& demand);
+  // Puts back rows that were not used; the next call hands them out first.
+  void unread(Chunk rest);
+
+  // Rows that next() hands out without asking below.
+  std::int64_t unread_rows() const { return rest_ ? rest_->rows() : 0; }
+
+  // Positions handed out so far, unread ones not counted.
+  std::int64_t position() const { return position_; }
+  // Everything before `position` will never be needed again. Default for save() is position().
+  void forget_before(std::int64_t position);
+
+  // Writes how to come back to `position`, which was not forgotten. Thread-safe against next().
+  Status save(StateWriter& out, std::int64_t position) const;
+  Status save(StateWriter& out) const { return save(out, position_); }
+  Status restore(StateReader& in);
+  Iterator& below() { return *below_; }
+
+ private:
+  struct Note {
+    std::int64_t position;
+    std::string state;
+  };
+  Status take_note();
+
+  const IteratorPtr below_;
+  const Habit habit_;
+  std::optional<Chunk> rest_;
+  std::int64_t position_ = 0;
+  std::int64_t pulled_ = 0;  // positions pulled from below
+  std::int64_t next_note_ = 0;
+  mutable Mutex mutex_;
+  std::deque<Note> notes_ SW_GUARDED_BY(mutex_);
+  std::int64_t needed_ SW_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace spillway

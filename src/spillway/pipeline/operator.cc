@@ -1,0 +1,113 @@
+#include "spillway/pipeline/operator.h"
+
+#include "spillway/base/clock.h"
+#include "spillway/base/interrupt.h"
+#include "spillway/pipeline/run.h"
+
+namespace spillway {
+namespace {
+
+// Time spent in the stages below, so that each stage counts only its own.
+thread_local std::int64_t below_ns = 0;
+
+}  // namespace
+
+Next Iterator::next(const Demand& demand) {
+  if (ended_) return end_of_data();
+  const std::int64_t outer_below = std::exchange(below_ns, 0);
+  const std::int64_t start = now_ns();
+  StageStats& stats = stage_->stats();
+  for (;;) {
+    if (stage_->run().stop() || interrupted(start)) {
+      below_ns = outer_below;
+      return cancelled();
+    }
+    Next next = pull(demand);
+    if (next.ok()) {
+      if (!next.value()) {
+        ended_ = true;
+      } else {
+        const Chunk& chunk = *next.value();
+        stats.rows += chunk.rows();
+        const std::int64_t weight = chunk.origins().total_weight(chunk.rows());
+        stats.weight += weight;
+        stats.bytes += static_cast<std::int64_t>(chunk.footprint());
+      }
+    } else {
+      stage_->stamp(next.error(), epoch_);
+      if (stage_->settle(next.error())) continue;
+    }
+    const std::int64_t total = now_ns() - start;
+    stats.busy_ns += total - below_ns;
+    stats.wait_ns += below_ns;
+    below_ns = outer_below + total;
+    return next;
+  }
+}
+
+Status Iterator::skip(std::int64_t rows) {
+  while (rows > 0) {
+    Next next = this->next(Demand{rows, 1 << 20, 1'000'000});
+    if (!next.ok()) {
+      if (next.error().code() == Code::kCancelled) return std::move(next).status();
+      --rows;  // an error is a position
+      continue;
+    }
+    if (!next.value()) return {};
+    rows -= next.value()->rows();
+  }
+  return {};
+}
+
+Result<IteratorPtr> OpenContext::open_input(std::size_t i, std::int64_t epoch,
+                                            std::int64_t bound) const {
+  const NodePtr& input = node().inputs()[i];
+  StagePtr below = run().stage_of(*input);
+  // Inside a nested dataset the stages are made as they are opened and share one account.
+  if (below == nullptr) {
+    below = std::make_shared<Stage>(run(), input,
+                                    stage_->name() + "/" + std::string(input->op().name),
+                                    stage_->account());
+  }
+  return input->op().open(OpenContext(std::move(below), epoch, outer_, bound));
+}
+
+Result<IteratorPtr> OpenContext::open_nested(const NodePtr& inner, const Origin& outer) const {
+  auto below = std::make_shared<Stage>(
+      run(), inner, stage_->name() + "/" + std::string(inner->op().name), stage_->account());
+  return inner->op().open(OpenContext(std::move(below), epoch_, outer));
+}
+
+ScopePtr OpenContext::source_scope(std::string file) const {
+  return std::make_shared<OriginScope>(
+      OriginScope{stage_->name(), epoch_, std::move(file), outer_});
+}
+
+IndexedPtr open_indexed(const Node& node) {
+  return node.op().index != nullptr ? node.op().index(node) : nullptr;
+}
+
+bool is_pure(const Node& node) {
+  if (node.op().effects != Effects::kNone || node.op().fallible) return false;
+  for (const NodePtr& input : node.inputs()) {
+    if (!is_pure(*input)) return false;
+  }
+  return true;
+}
+
+bool may_overpull(const Node& node) {
+  if (node.op().effects == Effects::kUserCode || node.op().effects == Effects::kSharedState) {
+    return false;
+  }
+  for (const NodePtr& input : node.inputs()) {
+    if (!may_overpull(*input)) return false;
+  }
+  return true;
+}
+
+Result<Inferred> infer_same(const Node& node) {
+  const Node& input = *node.inputs()[0];
+  return Inferred{input.structure(), input.cardinality()};
+}
+
+}  // namespace spillway

@@ -1,0 +1,155 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "spillway/base/status.h"
+#include "spillway/pipeline/spec.h"
+#include "spillway/pipeline/stage.h"
+#include "spillway/pipeline/state.h"
+#include "spillway/tensor/chunk.h"
+
+namespace spillway {
+
+// How much is wanted: a subtree returns early when any part is reached, and never withholds
+// finished rows while more are awaited.
+struct Demand {
+  std::int64_t rows = 1;
+  std::size_t bytes = 256 * 1024;
+  std::int64_t time_ns = 1'000'000;
+
+  Demand with_rows(std::int64_t n) const { return {n, bytes, time_ns}; }
+  static Demand one() { return {1, 0, 0}; }
+};
+
+// 1..rows rows; the end (nullopt, sticky); or the error of one element. Rows before a bad one come
+// first, and after its error the iterator goes on.
+using Next = Result<std::optional<Chunk>>;
+inline Next end_of_data() { return std::optional<Chunk>(); }
+
+// One pass over a node's elements. Driven by one thread at a time (the consumer's, or a driver's);
+// save() may be called from another while no next() is running, unless the operator says more.
+class Iterator {
+ public:
+  virtual ~Iterator() = default;
+  Iterator(const Iterator&) = delete;
+  Iterator& operator=(const Iterator&) = delete;
+
+  // Counts rows and time, stamps this stage's errors, applies its error policy, keeps the end
+  // sticky.
+  Next next(const Demand& demand);
+
+  // Into an independently built equal pipeline. restore() is called once, before the first next().
+  virtual Status save(StateWriter& out) const = 0;
+  virtual Status restore(StateReader& in) = 0;
+
+  // Moves past `rows` positions (an error is one position) without handing them out.
+  virtual Status skip(std::int64_t rows);
+
+  Stage& stage() const { return *stage_; }
+  std::int64_t epoch() const { return epoch_; }
+
+ protected:
+  // `stage` counts what this iterator does; `epoch` goes into its errors.
+  Iterator(StagePtr stage, std::int64_t epoch) : stage_(std::move(stage)), epoch_(epoch) {}
+  virtual Next pull(const Demand& demand) = 0;
+  const AccountPtr& account() const { return stage_->account(); }
+  StageStats& stats() const { return stage_->stats(); }
+
+ private:
+  const StagePtr stage_;
+  const std::int64_t epoch_;
+  bool ended_ = false;
+};
+using IteratorPtr = std::unique_ptr<Iterator>;
+
+// What open() gets: the node, its stage, and the way to its inputs.
+class OpenContext {
+ public:
+  OpenContext(StagePtr stage, std::int64_t epoch, Origin outer, std::int64_t bound = -1)
+      : stage_(std::move(stage)), epoch_(epoch), outer_(std::move(outer)), bound_(bound) {}
+
+  const Node& node() const { return stage_->node(); }
+  const StagePtr& stage() const { return stage_; }
+  Run& run() const { return stage_->run(); }
+  std::int64_t epoch() const { return epoch_; }
+  const Origin& outer() const { return outer_; }
+
+  // A fresh pass over input `i`; `epoch` replaces this pass's own (repeat counts them). `bound` is
+  // the most rows that will ever be asked of it (-1: no bound): nothing looks ahead beyond it.
+  Result<IteratorPtr> open_input(std::size_t i) const { return open_input(i, epoch_); }
+  Result<IteratorPtr> open_input(std::size_t i, std::int64_t epoch, std::int64_t bound = -1) const;
+  std::int64_t bound() const { return bound_; }
+  // A pass over a dataset found in an element. Charged to this stage (R10).
+  Result<IteratorPtr> open_nested(const NodePtr& node, const Origin& outer) const;
+  // What the rows of this source share.
+  ScopePtr source_scope(std::string file = "") const;
+
+ private:
+  StagePtr stage_;
+  std::int64_t epoch_;
+  Origin outer_;
+  std::int64_t bound_;
+};
+
+// Random access to a node's elements, where that has a meaning. Thread-safe.
+class Indexed {
+ public:
+  virtual ~Indexed() = default;
+  virtual std::int64_t size() const = 0;
+  // Rows in the order of `indices`, each in [0, size()).
+  virtual Result<Chunk> at(std::span<const std::int64_t> indices, const AccountPtr& account) = 0;
+};
+using IndexedPtr = std::unique_ptr<Indexed>;
+
+// What pulling from an operator may do beside producing rows.
+enum class Effects : std::uint8_t {
+  kNone,
+  kReads,        // files: may be read again
+  kUserCode,     // calls back into the front
+  kSharedState,  // a cache, a reshuffle seed: the next pass differs from this one
+};
+
+// How rows in relate to rows out, for the audit.
+enum class Ratio : std::uint8_t {
+  kSource,      // no input
+  kOneToOne,    // every row out is one row in
+  kCounted,     // the operator adds to stats().used itself
+};
+
+// Everything the engine, the profiler, the CLI and the fronts need to know about an operator.
+// Constant-initialised: no code runs before main().
+struct OperatorDef {
+  std::string_view name;
+  std::string_view summary;  // first line of the docstring
+  std::string_view example;  // runnable, with its result, as a doctest
+  std::span<const ParamDef> params;
+  int inputs = 1;  // 0: a source; 1: continues a dataset; more come from kDataset(s) parameters
+  Effects effects = Effects::kNone;
+  bool fallible = false;
+  Ratio ratio = Ratio::kOneToOne;
+  bool hidden = false;  // made by the engine, not offered by fronts
+  Result<Inferred> (*infer)(const Node& node) = nullptr;
+  Result<IteratorPtr> (*open)(const OpenContext& context) = nullptr;
+  // Null, or null result: no random access.
+  IndexedPtr (*index)(const Node& node) = nullptr;
+};
+
+std::span<const OperatorDef* const> all_operators();
+const OperatorDef* find_operator(std::string_view name);
+
+// The random access of a node, or null.
+IndexedPtr open_indexed(const Node& node);
+// No effects anywhere in the subtree and nothing in it can fail: may be over-pulled and permuted.
+bool is_pure(const Node& node);
+// No user code and no shared state: pulling more than asked is not observable.
+bool may_overpull(const Node& node);
+
+// infer() of operators that change nothing.
+Result<Inferred> infer_same(const Node& node);
+
+}  // namespace spillway

@@ -1,0 +1,246 @@
+#include <algorithm>
+
+#include "spillway/base/bytes.h"
+#include "spillway/pipeline/input.h"
+#include "spillway/pipeline/row_gatherer.h"
+
+namespace spillway {
+namespace {
+
+// The rows of a batch are needed whatever was demanded: ask for them in pieces of this size.
+constexpr std::size_t kPiece = 256 * kKiB;
+constexpr std::int64_t kPieceTime = 1'000'000;
+
+Result<Inferred> infer(const Node& node) {
+  const std::int64_t size = node.int_param("batch_size");
+  const bool drop = node.bool_param("drop_remainder");
+  if (size <= 0) return invalid_argument("Batch size must be greater than zero.");
+  const Node& input = *node.inputs()[0];
+  return Inferred{batched_structure(input.structure(), drop ? size : kUnknownDim),
+                  batched_count(input.cardinality(), size, drop)};
+}
+
+Status different_shapes(const RowGatherer::Mismatch& m) {
+  return bad_data(Code::kInvalidArgument, "Cannot batch tensors with different shapes in component ",
+                  m.component, ". First element had shape ", m.first.bracketed(), " and element ",
+                  m.row, " had shape ", m.shape.bracketed(), ".");
+}
+
+bool all_blocks(const Chunk& rows) {
+  return std::ranges::all_of(rows.columns(), [](const Column& c) { return c.is_block(); });
+}
+
+// The first `batches` * `size` rows as batches, sharing their blocks.
+Chunk view_batches(const Chunk& rows, std::int64_t batches, std::int64_t size,
+                   StructurePtr structure) {
+  std::vector<Column> columns;
+  columns.reserve(rows.columns().size());
+  for (const Column& column : rows.columns()) {
+    const Tensor block = column.block().slice(0, batches * size);
+    const Shape row = block.shape().without_leading();
+    columns.emplace_back(block.reshaped(row.with_leading(size).with_leading(batches)));
+  }
+  return {std::move(structure), batches, std::move(columns),
+          rows.origins().grouped(batches * size, size)};
+}
+
+// A batch is finished or given up within one pull(), so the only state is the input's.
+class BatchIterator final : public Iterator {
+ public:
+  BatchIterator(const OpenContext& context, IteratorPtr input)
+      : Iterator(context.stage(), context.epoch()),
+        input_(std::move(input)),
+        size_(context.node().int_param("batch_size")),
+        drop_(context.node().bool_param("drop_remainder")),
+        structure_(context.node().structure()),
+        available_(context.node().inputs()[0]->cardinality()) {
+    const StructurePtr& row = context.node().inputs()[0]->structure();
+    row_bytes_ = row == nullptr ? -1 : row->static_bytes();
+  }
+
+  Next pull(const Demand& demand) override {
+    const std::int64_t left = available_ < 0 ? -1 : available_ - input_.position();
+    RowGatherer batch(account(), size_, left);
+    for (;;) {
+      Next next = input_.next(wish(demand, batch.rows()));
+      if (!next.ok()) {
+        stats().dropped += batch.rows();
+        return next;
+      }
+      if (!next.value()) return remainder(batch);
+      const Chunk& rows = *next.value();
+      if (structure_ == nullptr) {
+        structure_ = batched_structure(rows.structure(), drop_ ? size_ : kUnknownDim);
+      }
+      if (batch.rows() == 0 && rows.rows() >= size_) return whole_batches(rows);
+      const std::int64_t use = std::min(rows.rows(), size_ - batch.rows());
+      SW_RETURN_IF_ERROR(batch.add(rows.slice(0, use)));
+      if (use < rows.rows()) input_.unread(rows.slice(use, rows.rows()));
+      if (batch.rows() == size_) return finish(batch);
+    }
+  }
+
+  Status save(StateWriter& out) const override { return input_.save(out); }
+  Status restore(StateReader& in) override { return input_.restore(in); }
+
+ private:
+  // As many whole batches as the demand has room for, at least the rest of this one.
+  Demand wish(const Demand& demand, std::int64_t have) const {
+    Demand out{size_ - have, std::max(demand.bytes, kPiece), std::max(demand.time_ns, kPieceTime)};
+    if (have > 0) return out;
+    std::int64_t batches = std::max<std::int64_t>(1, demand.rows);
+    std::int64_t batch_bytes = 0;
+    if (row_bytes_ > 0 && !__builtin_mul_overflow(row_bytes_, size_, &batch_bytes)) {
+      const auto room = static_cast<std::int64_t>(demand.bytes) / batch_bytes;
+      batches = std::clamp<std::int64_t>(room, 1, batches);
+    }
+    if (__builtin_mul_overflow(batches, size_, &out.rows)) out.rows = size_;
+    return out;
+  }
+
+  // At least one batch lies in `rows`.
+  Next whole_batches(const Chunk& rows) {
+    std::int64_t batches = rows.rows() / size_;
+    std::optional<Chunk> out;
+    Status error;
+    if (all_blocks(rows)) {
+      out = view_batches(rows, batches, size_, structure_);
+    } else {
+      std::vector<Row> made;
+      for (std::int64_t i = 0; i < batches && error.ok(); ++i) {
+        auto row = one_of(rows.slice(i * size_, (i + 1) * size_));
+        if (row.ok()) {
+          made.push_back(std::move(row).value());
+        } else {
+          error = std::move(row).status();
+        }
+      }
+      // A bad batch behind good ones is met again, alone.
+      batches = std::max<std::int64_t>(1, static_cast<std::int64_t>(made.size()));
+      if (!made.empty()) out = Chunk::from_rows(structure_, std::move(made));
+    }
+    const std::int64_t used = batches * size_;
+    if (used < rows.rows()) input_.unread(rows.slice(used, rows.rows()));
+    if (!out) {
+      if (error.info().index >= 0) error.edit().index += input_.position() - size_;
+      stats().dropped += size_ - 1;
+      return error;
+    }
+    stats().used += used;
+    return out;
+  }
+
+  // One batch out of exactly its rows; an error's index counts from the first of them.
+  Result<Row> one_of(const Chunk& rows) {
+    RowGatherer batch(account(), size_, size_);
+    SW_RETURN_IF_ERROR(batch.add(rows));
+    if (const auto* mismatch = batch.mismatch()) {
+      Status error = different_shapes(*mismatch);
+      error.edit().index = mismatch->row;
+      error.edit().origin = mismatch->origin;
+      return error;
+    }
+    return batch.finish();
+  }
+
+  Next finish(RowGatherer& batch) {
+    if (const auto* mismatch = batch.mismatch()) {
+      Status error = different_shapes(*mismatch);
+      error.edit().index = input_.position() - batch.rows() + mismatch->row;
+      error.edit().origin = mismatch->origin;
+      stats().dropped += batch.rows() - 1;
+      return error;
+    }
+    const std::int64_t rows = batch.rows();
+    SW_ASSIGN(Row row, batch.finish());
+    stats().used += rows;
+    return std::optional<Chunk>(Chunk::from_row(structure_, std::move(row)));
+  }
+
+  Next remainder(RowGatherer& batch) {
+    if (batch.rows() == 0) return end_of_data();
+    if (!drop_) return finish(batch);
+    stats().dropped += batch.rows();
+    return end_of_data();
+  }
+
+  Input input_;
+  const std::int64_t size_;
+  const bool drop_;
+  StructurePtr structure_;
+  const std::int64_t available_;  // the input's cardinality
+  std::int64_t row_bytes_;
+};
+
+class BatchIndexed final : public Indexed {
+ public:
+  BatchIndexed(IndexedPtr input, const Node& node)
+      : input_(std::move(input)),
+        size_(node.int_param("batch_size")),
+        drop_(node.bool_param("drop_remainder")),
+        structure_(node.structure()) {}
+
+  std::int64_t size() const override { return batched_count(input_->size(), size_, drop_); }
+
+  Result<Chunk> at(std::span<const std::int64_t> indices, const AccountPtr& account) override {
+    std::vector<std::int64_t> wanted;
+    bool all_whole = true;
+    for (const std::int64_t batch : indices) {
+      const std::int64_t end = std::min((batch + 1) * size_, input_->size());
+      all_whole = all_whole && end - batch * size_ == size_;
+      for (std::int64_t i = batch * size_; i < end; ++i) wanted.push_back(i);
+    }
+    SW_ASSIGN(Chunk rows, input_->at(wanted, account));
+    const auto batches = static_cast<std::int64_t>(indices.size());
+    if (all_whole && all_blocks(rows)) return view_batches(rows, batches, size_, structure_);
+    std::vector<Row> made;
+    std::int64_t begin = 0;
+    for (const std::int64_t batch : indices) {
+      const std::int64_t end = begin + std::min(size_, input_->size() - batch * size_);
+      RowGatherer one(account, end - begin, end - begin);
+      SW_RETURN_IF_ERROR(one.add(rows.slice(begin, end)));
+      if (const auto* mismatch = one.mismatch()) return different_shapes(*mismatch);
+      SW_ASSIGN(Row row, one.finish());
+      made.push_back(std::move(row));
+      begin = end;
+    }
+    return Chunk::from_rows(structure_, std::move(made));
+  }
+
+ private:
+  const IndexedPtr input_;
+  const std::int64_t size_;
+  const bool drop_;
+  const StructurePtr structure_;
+};
+
+constexpr ParamDef kParams[] = {
+    {"batch_size", ParamType::kInt, "", "consecutive elements in a batch"},
+    {"drop_remainder", ParamType::kBool, "False", "leave out a last batch that is not full"},
+    {"num_parallel_calls", ParamType::kInt, "None", "batches made at a time; chosen when None",
+     true},
+    {"deterministic", ParamType::kBool, "None", "batches come in order either way", true},
+};
+
+}  // namespace
+
+extern constexpr OperatorDef batch_operator{
+    .name = "batch",
+    .summary = "Stacks `batch_size` consecutive elements into one.",
+    .example = ">>> list(sw.Dataset.range(5).batch(2).as_numpy_iterator())\n"
+               "[array([0, 1]), array([2, 3]), array([4])]",
+    .params = kParams,
+    .fallible = true,
+    .ratio = Ratio::kCounted,
+    .infer = infer,
+    .open = [](const OpenContext& context) -> Result<IteratorPtr> {
+      SW_ASSIGN(IteratorPtr input, context.open_input(0));
+      return IteratorPtr(std::make_unique<BatchIterator>(context, std::move(input)));
+    },
+    .index = [](const Node& node) -> IndexedPtr {
+      IndexedPtr input = open_indexed(*node.inputs()[0]);
+      if (input == nullptr) return nullptr;
+      return std::make_unique<BatchIndexed>(std::move(input), node);
+    }};
+
+}  // namespace spillway

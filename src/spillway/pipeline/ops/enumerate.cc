@@ -1,0 +1,132 @@
+#include <algorithm>
+#include <limits>
+
+#include "spillway/pipeline/operator.h"
+
+namespace spillway {
+namespace {
+
+constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
+
+StructurePtr numbered(const StructurePtr& element) {
+  if (element == nullptr) return nullptr;
+  return Structure::tuple({Structure::tensor(DType::kInt64, {}), element});
+}
+
+// How many numbers there are from `start` on: the largest int64 is never reached.
+std::int64_t numbers_from(std::int64_t start) {
+  std::int64_t count = 0;
+  return __builtin_sub_overflow(kLast, start, &count) ? kLast : count;
+}
+
+Result<Inferred> infer(const Node& node) {
+  const Node& input = *node.inputs()[0];
+  std::int64_t cardinality = input.cardinality();
+  if (cardinality >= 0) {
+    cardinality = std::min(cardinality, numbers_from(node.int_param("start")));
+  }
+  return Inferred{numbered(input.structure()), cardinality};
+}
+
+Chunk with_numbers(Tensor numbers, const Chunk& rows, StructurePtr structure) {
+  std::vector<Column> columns;
+  columns.reserve(rows.columns().size() + 1);
+  columns.emplace_back(std::move(numbers));
+  columns.insert(columns.end(), rows.columns().begin(), rows.columns().end());
+  return {std::move(structure), rows.rows(), std::move(columns), rows.origins()};
+}
+
+class EnumerateIterator final : public Iterator {
+ public:
+  EnumerateIterator(const OpenContext& context, IteratorPtr input)
+      : Iterator(context.stage(), context.epoch()),
+        input_(std::move(input)),
+        start_(context.node().int_param("start")),
+        count_(numbers_from(start_)),
+        structure_(context.node().structure()) {}
+
+  Next pull(const Demand& demand) override {
+    if (passed_ >= count_) return end_of_data();
+    Next next = input_->next(demand.with_rows(std::min(demand.rows, count_ - passed_)));
+    if (!next.ok()) {
+      ++passed_;  // a failed element has its number too
+      return next;
+    }
+    if (!next.value()) return next;
+    const Chunk& rows = *next.value();
+    if (structure_ == nullptr) structure_ = numbered(rows.structure());
+    SW_ASSIGN(Tensor numbers, make_tensor(account(), DType::kInt64, Shape{rows.rows()}));
+    auto* out = reinterpret_cast<std::int64_t*>(numbers.mutable_data());
+    for (std::int64_t i = 0; i < rows.rows(); ++i) out[i] = start_ + passed_ + i;
+    numbers.buffer()->touch();
+    passed_ += rows.rows();
+    return std::optional<Chunk>(with_numbers(std::move(numbers), rows, structure_));
+  }
+
+  Status skip(std::int64_t rows) override {
+    const std::int64_t most = std::min(rows, count_ - passed_);
+    passed_ += most;
+    return input_->skip(most);
+  }
+  Status save(StateWriter& out) const override {
+    out.put(passed_);
+    return input_->save(out);
+  }
+  Status restore(StateReader& in) override {
+    SW_RETURN_IF_ERROR(in.get(passed_));
+    return input_->restore(in);
+  }
+
+ private:
+  const IteratorPtr input_;
+  const std::int64_t start_;
+  const std::int64_t count_;
+  StructurePtr structure_;
+  std::int64_t passed_ = 0;  // positions of the input
+};
+
+class EnumerateIndexed final : public Indexed {
+ public:
+  EnumerateIndexed(IndexedPtr input, const Node& node)
+      : input_(std::move(input)), start_(node.int_param("start")), structure_(node.structure()) {}
+  std::int64_t size() const override { return std::min(input_->size(), numbers_from(start_)); }
+  Result<Chunk> at(std::span<const std::int64_t> indices, const AccountPtr& account) override {
+    SW_ASSIGN(Chunk rows, input_->at(indices, account));
+    SW_ASSIGN(Tensor numbers, make_tensor(account, DType::kInt64, Shape{rows.rows()}));
+    auto* out = reinterpret_cast<std::int64_t*>(numbers.mutable_data());
+    for (std::size_t i = 0; i < indices.size(); ++i) out[i] = start_ + indices[i];
+    numbers.buffer()->touch();
+    return with_numbers(std::move(numbers), rows,
+                        structure_ != nullptr ? structure_ : numbered(rows.structure()));
+  }
+
+ private:
+  const IndexedPtr input_;
+  const std::int64_t start_;
+  const StructurePtr structure_;
+};
+
+constexpr ParamDef kParams[] = {
+    {"start", ParamType::kInt, "0", "number of the first element"},
+};
+
+}  // namespace
+
+extern constexpr OperatorDef enumerate_operator{
+    .name = "enumerate",
+    .summary = "Numbers the elements: (number, element).",
+    .example = ">>> list(sw.Dataset.range(7, 9).enumerate(start=5).as_numpy_iterator())\n"
+               "[(np.int64(5), np.int64(7)), (np.int64(6), np.int64(8))]",
+    .params = kParams,
+    .infer = infer,
+    .open = [](const OpenContext& context) -> Result<IteratorPtr> {
+      SW_ASSIGN(IteratorPtr input, context.open_input(0));
+      return IteratorPtr(std::make_unique<EnumerateIterator>(context, std::move(input)));
+    },
+    .index = [](const Node& node) -> IndexedPtr {
+      IndexedPtr input = open_indexed(*node.inputs()[0]);
+      if (input == nullptr) return nullptr;
+      return std::make_unique<EnumerateIndexed>(std::move(input), node);
+    }};
+
+}  // namespace spillway

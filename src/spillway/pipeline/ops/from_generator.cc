@@ -1,0 +1,349 @@
+#include "spillway/pipeline/generator.h"
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <thread>
+
+#include "spillway/base/bytes.h"
+#include "spillway/base/clock.h"
+#include "spillway/base/interrupt.h"
+#include "spillway/memory/activity.h"
+#include "spillway/pipeline/operator.h"
+#include "spillway/pipeline/run.h"
+
+namespace spillway {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr auto kJoinFor = milliseconds(150);
+constexpr std::int64_t kMostRowsOneByOne = 1024;
+constexpr std::size_t kMostBlockBytes = 64 * kMiB;
+
+Result<Inferred> infer(const Node& node) {
+  if (std::dynamic_pointer_cast<GeneratorFactory>(node.object_param("generator")) == nullptr) {
+    Status status = invalid_argument("`generator` must be a Python callable.");
+    status.edit().type = "TypeError";
+    return status;
+  }
+  return Inferred{node.signature_param("output_signature"), kUnknownCount};
+}
+
+// What the generator's thread and the consumer share. The thread owns a reference: stuck in user
+// code it is left behind with everything it uses.
+struct Shared {
+  explicit Shared(const OpenContext& context)
+      : run(context.run().shared_from_this()),
+        stage(context.stage()),
+        structure(context.node().structure()),
+        row_bytes(structure == nullptr ? -1 : structure->static_bytes()),
+        bound(context.bound()),
+        factory(std::static_pointer_cast<GeneratorFactory>(
+            context.node().object_param("generator"))) {}
+
+  const std::shared_ptr<Run> run;
+  const StagePtr stage;
+  const StructurePtr structure;
+  const std::int64_t row_bytes;  // -1: not static
+  const std::int64_t bound;
+  const std::shared_ptr<GeneratorFactory> factory;
+  bool exact = false;  // no look-ahead: advance only for rows asked for
+  std::int64_t ahead_ns = 1'000'000;
+
+  struct Item {
+    std::shared_ptr<RowBlock> block;
+    Generator::Filled filled;
+    bool closed = false;  // the maker is done with the block
+    std::int64_t taken = 0;
+  };
+  Mutex mutex;
+  CondVar changed;
+  std::deque<Item> items SW_GUARDED_BY(mutex);
+  std::int64_t hint SW_GUARDED_BY(mutex) = 1;   // rows asked for last
+  std::int64_t asked SW_GUARDED_BY(mutex) = 0;  // exact: rows the consumer waits for
+  std::int64_t skip SW_GUARDED_BY(mutex) = 0;   // restore: rows to pass over first
+  std::size_t largest SW_GUARDED_BY(mutex) = 0;
+  std::int64_t made SW_GUARDED_BY(mutex) = 0;
+  bool started SW_GUARDED_BY(mutex) = false;
+  bool finished SW_GUARDED_BY(mutex) = false;
+  std::atomic<bool> stop{false};
+};
+using SharedPtr = std::shared_ptr<Shared>;
+
+// How many rows the next block may have; 0: not now.
+std::int64_t rows_wanted(Shared& shared) SW_REQUIRES(shared.mutex) {
+  std::int64_t waiting = 0;
+  for (const auto& item : shared.items) waiting += item.block->added() - item.taken;
+  if (shared.bound >= 0 && shared.made >= shared.bound) return 0;
+  std::int64_t rows = shared.exact ? shared.asked - waiting : std::max<std::int64_t>(shared.hint, 1);
+  if (rows <= 0) return 0;
+  if (!shared.exact && waiting > 0) {
+    // One block ahead, if the pool has room for it.
+    if (shared.items.size() > 1) return 0;
+    const std::size_t each = std::max<std::size_t>(
+        shared.largest, static_cast<std::size_t>(std::max<std::int64_t>(0, shared.row_bytes)));
+    const std::size_t room = shared.run->budget().free_pool() / 2;
+    if (each > 0 && room < each) return 0;
+    if (each > 0) rows = std::min(rows, static_cast<std::int64_t>(room / each));
+  }
+  if (shared.row_bytes > 0) {
+    rows = std::min(rows, std::max<std::int64_t>(
+                              1, static_cast<std::int64_t>(kMostBlockBytes) / shared.row_bytes));
+  } else {
+    rows = std::min(rows, kMostRowsOneByOne);
+  }
+  if (shared.bound >= 0) rows = std::min(rows, shared.bound - shared.made);
+  return rows;
+}
+
+// A block for `rows` rows, or for one when they do not all fit now.
+Result<std::shared_ptr<RowBlock>> make_block(Shared& shared, std::int64_t rows) {
+  std::vector<Tensor> slots;
+  if (shared.row_bytes > 0) {
+    const AccountPtr& account = shared.stage->account();
+    for (const bool whole : {true, false}) {
+      const std::int64_t count = whole ? rows : 1;
+      slots.clear();
+      Status failed;
+      for (const Structure* leaf : shared.structure->leaves()) {
+        const bool last_try = !whole || rows == 1;
+        auto slot = make_tensor(account, leaf->dtype(), leaf->shape().with_leading(count),
+                                last_try ? Buffer::Ask::kRequired : Buffer::Ask::kOptional);
+        if (!slot.ok()) {
+          failed = std::move(slot).status();
+          if (last_try) return failed;
+          break;
+        }
+        slots.push_back(std::move(slot).value());
+      }
+      if (failed.ok()) return std::make_shared<RowBlock>(shared.structure, count, std::move(slots));
+    }
+  }
+  return std::make_shared<RowBlock>(shared.structure, rows, std::move(slots));
+}
+
+void finish(Shared& shared) {
+  const MutexLock lock(shared.mutex);
+  shared.finished = true;
+  shared.changed.notify_all();
+}
+
+void fail(Shared& shared, Status error) {
+  const MutexLock lock(shared.mutex);
+  auto block = std::make_shared<RowBlock>(shared.structure, 0, std::vector<Tensor>());
+  shared.items.push_back(
+      {std::move(block), {Generator::More::kError, std::move(error), true}, true, 0});
+  shared.changed.notify_all();
+}
+
+// Passes over rows that a checkpoint has behind it.
+Status fast_forward(Shared& shared, Generator& generator, std::int64_t rows) {
+  while (rows > 0 && !shared.stop) {
+    SW_ASSIGN(auto block, make_block(shared, std::min<std::int64_t>(rows, 64)));
+    const auto filled = generator.fill(*block, now_ns() + 1'000'000'000, shared.stop);
+    rows -= block->added();
+    if (filled.more == Generator::More::kError) {
+      --rows;
+      if (filled.finished) return {};
+    }
+    if (filled.more == Generator::More::kEnd) return {};
+  }
+  return {};
+}
+
+void generate(const SharedPtr& shared) {
+  const Working working(shared->run->budget());
+  const UserCodeScope user_code(shared->stage->account());
+  auto started = shared->factory->start(shared->stage->account());
+  if (!started.ok()) {
+    fail(*shared, std::move(started).status());
+    return finish(*shared);
+  }
+  const std::unique_ptr<Generator> generator = std::move(started).value();
+  std::int64_t skip = 0;
+  {
+    const MutexLock lock(shared->mutex);
+    skip = shared->skip;
+    shared->made = skip;
+  }
+  if (Status status = fast_forward(*shared, *generator, skip); !status.ok()) {
+    fail(*shared, std::move(status));
+    return finish(*shared);
+  }
+  while (!shared->stop) {
+    std::int64_t rows = 0;
+    {
+      const MutexLock lock(shared->mutex);
+      const Parked parked(shared->run->budget());
+      while (!shared->stop && (rows = rows_wanted(*shared)) == 0) {
+        shared->changed.wait_for(shared->mutex, milliseconds(20));
+      }
+    }
+    if (shared->stop) break;
+    auto block = make_block(*shared, rows);
+    if (!block.ok()) {
+      fail(*shared, std::move(block).status());
+      break;
+    }
+    RowBlock& open = *block.value();
+    {
+      const MutexLock lock(shared->mutex);
+      shared->items.push_back({block.value(), {}, false, 0});
+    }
+    Generator::Filled filled =
+        generator->fill(open, now_ns() + shared->ahead_ns, shared->stop);
+    if (!filled.error.ok() && filled.error.info().file.empty()) {
+      filled.error.edit().file = generator->last_file();
+    }
+    const MutexLock lock(shared->mutex);
+    Shared::Item& item = shared->items.back();
+    shared->made += open.added() + (filled.more == Generator::More::kError ? 1 : 0);
+    const bool over = filled.more == Generator::More::kEnd || filled.finished;
+    item.filled = std::move(filled);
+    item.closed = true;
+    shared->changed.notify_all();
+    if (over) break;
+  }
+  finish(*shared);
+}
+
+class GeneratorIterator final : public Iterator {
+ public:
+  explicit GeneratorIterator(const OpenContext& context)
+      : Iterator(context.stage(), context.epoch()),
+        scope_(context.source_scope()),
+        shared_(std::make_shared<Shared>(context)) {
+    const std::int64_t ahead = context.node().int_param("read_ahead", -1);
+    shared_->ahead_ns = context.run().options().read_ahead_ns;
+    shared_->exact = ahead == 0 || shared_->ahead_ns == 0;
+    if (shared_->ahead_ns == 0) shared_->ahead_ns = 1'000'000;
+  }
+
+  // Closes the generator on its own thread; waits a little, so that `finally` blocks have run.
+  ~GeneratorIterator() override {
+    const MutexLock lock(shared_->mutex);
+    shared_->stop = true;
+    shared_->changed.notify_all();
+    if (!shared_->started) return;
+    const Parked parked(shared_->run->budget());
+    const auto give_up = std::chrono::steady_clock::now() + kJoinFor;
+    while (!shared_->finished && std::chrono::steady_clock::now() < give_up) {
+      shared_->changed.wait_for(shared_->mutex, milliseconds(5));
+    }
+  }
+
+  Next pull(const Demand& demand) override {
+    Shared& shared = *shared_;
+    const MutexLock lock(shared.mutex);
+    shared.hint = demand.rows;
+    shared.asked = demand.rows;
+    if (!shared.started) {
+      shared.started = true;
+      std::thread([kept = shared_] { generate(kept); }).detach();
+    }
+    shared.changed.notify_all();
+    const std::int64_t begun = now_ns();
+    for (;;) {
+      if (shared.run->stop() || interrupted()) return cancelled();
+      if (!shared.items.empty()) {
+        Shared::Item& item = shared.items.front();
+        const std::int64_t ready = item.block->published() - item.taken;
+        // An open block's rows are taken only when they have kept us waiting: a generator that
+        // is merely fast fills its block first.
+        const bool waited = now_ns() - begun >= 1'000'000;
+        if (ready > 0 && (item.closed || waited)) return take(item, std::min(ready, demand.rows));
+        if (ready == 0 && item.closed) {
+          const Generator::Filled filled = item.filled;
+          shared.items.pop_front();
+          if (filled.more == Generator::More::kError) {
+            ++position_;
+            Status error = filled.error;
+            if (error.info().index < 0) error.edit().index = position_ - 1;
+            if (error.info().origin.empty()) {
+              error.edit().origin = Origin{scope_, position_ - 1}.describe();
+            }
+            return error;
+          }
+          if (filled.more == Generator::More::kEnd) return end_of_data();
+          continue;
+        }
+      } else if (shared.finished) {
+        return end_of_data();
+      }
+      const Parked parked(shared.run->budget());
+      shared.changed.wait_for(shared.mutex, milliseconds(shared.items.empty() ? 20 : 1));
+    }
+  }
+
+  Status save(StateWriter& out) const override {
+    out.put(position_);
+    return {};
+  }
+  // The generator starts anew and passes over what was delivered.
+  Status restore(StateReader& in) override {
+    SW_RETURN_IF_ERROR(in.get(position_));
+    const MutexLock lock(shared_->mutex);
+    shared_->skip = position_;
+    return {};
+  }
+  Status skip(std::int64_t rows) override {
+    {
+      const MutexLock lock(shared_->mutex);
+      if (!shared_->started) {
+        shared_->skip += rows;
+        position_ += rows;
+        return {};
+      }
+    }
+    return Iterator::skip(rows);
+  }
+
+ private:
+  Next take(Shared::Item& item, std::int64_t rows) SW_REQUIRES(shared_->mutex) {
+    Chunk chunk = item.block->take(item.taken, item.taken + rows)
+                      .with_origins(Origins::regular(scope_, position_));
+    item.taken += rows;
+    position_ += rows;
+    shared_->asked = 0;
+    shared_->largest =
+        std::max(shared_->largest, chunk.footprint() / static_cast<std::size_t>(rows));
+    if (item.closed && item.taken == item.block->published() &&
+        item.filled.more == Generator::More::kYes) {
+      shared_->items.pop_front();
+    }
+    shared_->changed.notify_all();
+    return std::optional<Chunk>(std::move(chunk));
+  }
+
+  const ScopePtr scope_;
+  const SharedPtr shared_;
+  std::int64_t position_ = 0;
+};
+
+constexpr ParamDef kParams[] = {
+    {"generator", ParamType::kObject, "", "callable that returns a generator or an iterable"},
+    {"output_signature", ParamType::kSignature, "None", "what it yields; else learnt and enforced"},
+    {"read_ahead", ParamType::kInt, "None", "0: advance only when asked to", true},
+};
+
+}  // namespace
+
+extern constexpr OperatorDef from_generator_operator{
+    .name = "from_generator",
+    .summary = "Elements of a Python generator, which runs on a thread of its own.",
+    .example = ">>> ds = sw.Dataset.from_generator(lambda: iter([1, 2]),\n"
+               "...     output_signature=sw.TensorSpec((), 'int64'))\n"
+               ">>> list(ds.as_numpy_iterator())\n"
+               "[np.int64(1), np.int64(2)]",
+    .params = kParams,
+    .inputs = 0,
+    .effects = Effects::kUserCode,
+    .fallible = true,
+    .ratio = Ratio::kSource,
+    .infer = infer,
+    .open = [](const OpenContext& context) -> Result<IteratorPtr> {
+      return IteratorPtr(std::make_unique<GeneratorIterator>(context));
+    }};
+
+}  // namespace spillway

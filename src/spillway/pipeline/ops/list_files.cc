@@ -1,0 +1,177 @@
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "spillway/pipeline/operator.h"
+
+namespace spillway {
+namespace {
+
+bool is_pattern(std::string_view part) { return part.find_first_of("*?[\\") != part.npos; }
+
+// Names in `dir` that match `part`. A hidden file is matched by *, as TensorFlow has it.
+std::vector<std::string> matching_names(const std::string& dir, const std::string& part) {
+  std::vector<std::string> out;
+  std::error_code error;
+  std::filesystem::directory_iterator it(dir.empty() ? "." : dir, error);
+  for (; !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (fnmatch(part.c_str(), name.c_str(), FNM_PATHNAME) == 0) out.push_back(name);
+  }
+  return out;
+}
+
+// Adds what matches `rest` below `prefix`, which ends in a slash or is empty. What is no pattern is
+// kept as the user wrote it.
+void match(const std::string& prefix, std::string_view rest, std::vector<std::string>& out) {
+  std::size_t begin = 0;
+  for (;;) {
+    const std::size_t slash = rest.find('/', begin);
+    const bool last = slash == rest.npos;
+    const std::string part(rest.substr(begin, last ? rest.npos : slash - begin));
+    const std::string dir = prefix + std::string(rest.substr(0, begin));
+    std::error_code error;
+    if (is_pattern(part)) {
+      for (const std::string& name : matching_names(dir, part)) {
+        if (last) {
+          out.push_back(dir + name);
+        } else if (std::filesystem::is_directory(dir + name, error)) {
+          match(dir + name + "/", rest.substr(slash + 1), out);
+        }
+      }
+      return;
+    }
+    if (last) {
+      if (std::filesystem::exists(dir + part, error)) out.push_back(dir + part);
+      return;
+    }
+    begin = slash + 1;
+  }
+}
+
+using Files = std::vector<std::string>;
+
+// Looked for once, when the dataset is built; all passes see the same files.
+std::shared_ptr<Files> files_of(const Node& node) {
+  return node.shared<Files>([&] {
+    auto files = std::make_shared<Files>();
+    const ElementPtr patterns = node.element_param("file_pattern");
+    for (std::int64_t i = 0; i < patterns->values[0].count(); ++i) {
+      match("", patterns->values[0].string_at(i), *files);
+    }
+    std::ranges::sort(*files);
+    return files;
+  });
+}
+
+Result<Inferred> infer(const Node& node) {
+  const ElementPtr patterns = node.element_param("file_pattern");
+  if (patterns == nullptr || patterns->values.size() != 1 ||
+      patterns->values[0].dtype() != DType::kString || patterns->values[0].shape().rank() > 1) {
+    Status status = invalid_argument("list_files: file_pattern must be a string or a vector of them");
+    status.edit().type = "ValueError";
+    return status;
+  }
+  const std::shared_ptr<Files> files = files_of(node);
+  if (files->empty()) {
+    std::string all;
+    for (std::int64_t i = 0; i < patterns->values[0].count(); ++i) {
+      if (i > 0) all += ", ";
+      all += patterns->values[0].string_at(i);
+    }
+    return invalid_argument("No files matched pattern: ", all);
+  }
+  return Inferred{Structure::tensor(DType::kString, {}), static_cast<std::int64_t>(files->size())};
+}
+
+// File names [at, at + rows) or those of `indices`.
+template <class Indices>
+Result<Chunk> rows_of(const AccountPtr& account, const Files& files, const Indices& indices,
+                      std::int64_t rows, const StructurePtr& structure, Origins origins) {
+  std::vector<std::string_view> names;
+  names.reserve(static_cast<std::size_t>(rows));
+  for (const std::int64_t i : indices) names.push_back(files[static_cast<std::size_t>(i)]);
+  SW_ASSIGN(Tensor block, make_strings(account, Shape{rows}, names));
+  std::vector<Column> columns;
+  columns.emplace_back(std::move(block));
+  return Chunk(structure, rows, std::move(columns), std::move(origins));
+}
+
+class ListFilesIterator final : public Iterator {
+ public:
+  explicit ListFilesIterator(const OpenContext& context)
+      : Iterator(context.stage(), context.epoch()),
+        files_(files_of(context.node())),
+        scope_(context.source_scope()) {}
+
+  Next pull(const Demand& demand) override {
+    const auto count = static_cast<std::int64_t>(files_->size());
+    if (at_ >= count) return end_of_data();
+    // Names are short: a few hundred of them are a piece of work.
+    const std::int64_t rows = std::min({demand.rows, std::int64_t{256}, count - at_});
+    std::vector<std::int64_t> indices(static_cast<std::size_t>(rows));
+    for (std::int64_t i = 0; i < rows; ++i) indices[static_cast<std::size_t>(i)] = at_ + i;
+    SW_ASSIGN(Chunk chunk, rows_of(account(), *files_, indices, rows, stage().node().structure(),
+                                   Origins::regular(scope_, at_)));
+    at_ += rows;
+    return std::optional<Chunk>(std::move(chunk));
+  }
+
+  Status skip(std::int64_t rows) override {
+    at_ += std::min(rows, static_cast<std::int64_t>(files_->size()) - at_);
+    return {};
+  }
+  Status save(StateWriter& out) const override {
+    out.put(at_);
+    return {};
+  }
+  Status restore(StateReader& in) override { return in.get(at_); }
+
+ private:
+  const std::shared_ptr<Files> files_;
+  const ScopePtr scope_;
+  std::int64_t at_ = 0;
+};
+
+class ListFilesIndexed final : public Indexed {
+ public:
+  explicit ListFilesIndexed(const Node& node)
+      : structure_(node.structure()),
+        files_(files_of(node)),
+        scope_(std::make_shared<OriginScope>(OriginScope{"list_files", 0, "", {}})) {}
+  std::int64_t size() const override { return static_cast<std::int64_t>(files_->size()); }
+  Result<Chunk> at(std::span<const std::int64_t> indices, const AccountPtr& account) override {
+    return rows_of(account, *files_, indices, static_cast<std::int64_t>(indices.size()), structure_,
+                   Origins::scattered(scope_, {indices.begin(), indices.end()}));
+  }
+
+ private:
+  const StructurePtr structure_;
+  const std::shared_ptr<Files> files_;
+  const ScopePtr scope_;
+};
+
+constexpr ParamDef kParams[] = {
+    {"file_pattern", ParamType::kElement, "", "a glob pattern, or several"},
+};
+
+}  // namespace
+
+extern constexpr OperatorDef list_files_operator{
+    .name = "list_files",
+    .summary = "The names of the files that match, sorted.",
+    .example = ">>> list(sw.Dataset.list_files('/etc/host*s', shuffle=False).as_numpy_iterator())\n"
+               "[b'/etc/hosts']",
+    .params = kParams,
+    .inputs = 0,
+    .ratio = Ratio::kSource,
+    .infer = infer,
+    .open = [](const OpenContext& context) -> Result<IteratorPtr> {
+      return IteratorPtr(std::make_unique<ListFilesIterator>(context));
+    },
+    .index = [](const Node& node) -> IndexedPtr {
+      return std::make_unique<ListFilesIndexed>(node);
+    }};
+
+}  // namespace spillway

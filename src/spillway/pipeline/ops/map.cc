@@ -1,0 +1,295 @@
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <deque>
+
+#include "spillway/base/clock.h"
+#include "spillway/base/interrupt.h"
+#include "spillway/memory/activity.h"
+#include "spillway/pipeline/call.h"
+#include "spillway/pipeline/input.h"
+#include "spillway/pipeline/run.h"
+#include "spillway/pipeline/workers.h"
+
+namespace spillway {
+namespace {
+
+constexpr std::int64_t kAutotune = -1;
+constexpr std::int64_t kSequential = 0;
+// num_parallel_calls=None means kSequential; AUTOTUNE is kAutotune.
+constexpr std::int64_t kMostTuned = 64;
+
+Result<Inferred> infer(const Node& node) {
+  const std::int64_t calls = node.int_param("num_parallel_calls", kAutotune);
+  if (calls < kAutotune || calls == 0) {
+    return invalid_argument("num_parallel_calls must be greater than zero.");
+  }
+  SW_ASSIGN(OnError::Action action, OnError::parse(node.string_param("on_error", "raise")));
+  if (action == OnError::Action::kQuarantine && node.string_param("quarantine").empty()) {
+    return invalid_argument("map: on_error='quarantine' needs quarantine=, a file name");
+  }
+  return Inferred{node.function_param("map_func")->output(), node.inputs()[0]->cardinality()};
+}
+
+// One call after the other, a chunk at a time.
+class MapIterator final : public Iterator {
+ public:
+  MapIterator(const OpenContext& context, IteratorPtr input)
+      : Iterator(context.stage(), context.epoch()),
+        input_(std::move(input)),
+        function_(context.node().function_param("map_func")) {}
+
+  Next pull(const Demand& demand) override {
+    if (!error_.ok()) return std::exchange(error_, Status());
+    Next next = input_.next(demand);
+    if (!next.ok() || !next.value()) return next;
+    const Chunk& rows = *next.value();
+    const std::int64_t first = input_.position() - rows.rows();
+    Function::Outcome outcome = call_rows(stage(), *function_, rows, first, epoch());
+    const std::int64_t made = outcome.out.rows();
+    if (!outcome.error.ok()) {
+      if (made + 1 < rows.rows()) input_.unread(rows.slice(made + 1, rows.rows()));
+      if (made == 0) return std::move(outcome.error);
+      error_ = std::move(outcome.error);
+    }
+    return std::optional<Chunk>(std::move(outcome.out));
+  }
+
+  Status save(StateWriter& out) const override {
+    return input_.save(out, input_.position() - (error_.ok() ? 0 : 1));
+  }
+  Status restore(StateReader& in) override { return input_.restore(in); }
+
+ private:
+  Input input_;
+  const FunctionPtr function_;
+  Status error_;
+};
+
+// Up to `window` calls at once; results leave in input order. The consumer's thread pulls inputs
+// and waits; pool threads only call (R12). Beyond the oldest, a call starts only while the pool
+// has room for its result (R1, R3): the estimate is the largest seen, and the first runs alone.
+class ParallelMapIterator final : public Iterator {
+ public:
+  ParallelMapIterator(const OpenContext& context, IteratorPtr input, std::int64_t calls)
+      : Iterator(context.stage(), context.epoch()),
+        shared_(std::make_shared<Shared>(context)),
+        input_(std::move(input), Input::Habit::kHolds),
+        tuned_(calls == kAutotune),
+        window_(tuned_ ? 2 : calls) {}
+
+  Next pull(const Demand& demand) override {
+    SW_RETURN_IF_ERROR(fill());
+    if (tasks_.empty()) {
+      if (!input_error_.ok()) {
+        input_.forget_before(input_.position());
+        return std::exchange(input_error_, Status());
+      }
+      return end_of_data();
+    }
+    SW_RETURN_IF_ERROR(wait_for_oldest());
+    std::vector<Chunk> ready;
+    std::size_t bytes = 0;
+    // Everything finished in order goes out together, up to the demand.
+    while (!tasks_.empty() && static_cast<std::int64_t>(ready.size()) < demand.rows &&
+           (ready.empty() || bytes < demand.bytes) && tasks_.front()->done) {
+      Task& task = *tasks_.front();
+      if (!task.outcome.error.ok()) {
+        if (!ready.empty()) break;
+        Status error = std::move(task.outcome.error);
+        pop();
+        return error;
+      }
+      bytes += task.outcome.out.footprint();
+      ready.push_back(std::move(task.outcome.out));
+      tune(task);
+      pop();
+    }
+    largest_ = std::max(largest_, bytes / ready.size());
+    const StructurePtr structure = ready[0].structure();
+    return std::optional<Chunk>(join_rows(structure, ready));
+  }
+
+  Status save(StateWriter& out) const override {
+    return input_.save(out, input_.position() - static_cast<std::int64_t>(tasks_.size()) -
+                                (input_error_.ok() ? 0 : 1));
+  }
+  Status restore(StateReader& in) override { return input_.restore(in); }
+
+ private:
+  // What a call needs, also when the iterator is gone before it returns.
+  struct Shared {
+    explicit Shared(const OpenContext& context)
+        : run(context.run().shared_from_this()),
+          stage(context.stage()),
+          epoch(context.epoch()),
+          function(context.node().function_param("map_func")) {}
+    const std::shared_ptr<Run> run;
+    const StagePtr stage;
+    const std::int64_t epoch;
+    const FunctionPtr function;
+    Mutex mutex;
+    CondVar finished;
+  };
+  struct Task {
+    Chunk row;
+    std::int64_t index = 0;
+    Function::Outcome outcome;
+    std::int64_t wall_ns = 0;
+    std::int64_t cpu_ns = 0;
+    std::atomic<bool> done{false};
+  };
+
+  static void call(Shared& shared, Task& task) {
+    const Working working(shared.run->budget());
+    const std::int64_t cpu = thread_cpu_ns();
+    const std::int64_t wall = now_ns();
+    if (!shared.run->stop()) {
+      task.outcome = call_rows(*shared.stage, *shared.function, task.row, task.index, shared.epoch);
+    } else {
+      task.outcome.error = cancelled();
+    }
+    task.row = Chunk();
+    task.wall_ns = now_ns() - wall;
+    task.cpu_ns = thread_cpu_ns() - cpu;
+    const MutexLock lock(shared.mutex);
+    task.done = true;
+    shared.finished.notify_all();
+  }
+
+  bool may_start() const {
+    if (tasks_.empty()) return true;
+    if (static_cast<std::int64_t>(tasks_.size()) >= window_) return false;
+    if (largest_ == 0 && known_bytes() < 0) return false;
+    const std::size_t each = std::max(largest_, static_cast<std::size_t>(std::max<std::int64_t>(
+                                                    0, known_bytes())));
+    const std::size_t running = (tasks_.size() + 1) * each;
+    return shared_->run->budget().free_pool() > running;
+  }
+
+  std::int64_t known_bytes() const {
+    const StructurePtr out = shared_->function->output();
+    return out == nullptr ? -1 : out->static_bytes();
+  }
+
+  Status fill() {
+    Workers& workers = shared_->function->holds_interpreter() ? Workers::blocking()
+                                                              : Workers::compute();
+    while (input_error_.ok() && !ended_ && may_start()) {
+      Next next = input_.next(Demand::one());
+      if (!next.ok()) {
+        if (next.error().code() == Code::kCancelled) return std::move(next).status();
+        input_error_ = std::move(next).status();
+        break;
+      }
+      if (!next.value()) {
+        ended_ = true;
+        break;
+      }
+      auto task = std::make_shared<Task>();
+      task->row = std::move(*next.value());
+      task->index = input_.position() - 1;
+      tasks_.push_back(task);
+      stats().parallelism = std::max(stats().parallelism.load(),
+                                     static_cast<std::int64_t>(tasks_.size()));
+      workers.run([shared = shared_, task] { call(*shared, *task); });
+    }
+    return {};
+  }
+
+  Status wait_for_oldest() {
+    Task& task = *tasks_.front();
+    if (task.done) return {};
+    const Parked parked(shared_->run->budget());
+    const MutexLock lock(shared_->mutex);
+    while (!task.done) {
+      if (shared_->run->stop() || interrupted()) return cancelled();
+      shared_->finished.wait_for(shared_->mutex, std::chrono::milliseconds(20));
+    }
+    return {};
+  }
+
+  void pop() {
+    tasks_.pop_front();
+    input_.forget_before(input_.position() - static_cast<std::int64_t>(tasks_.size()) -
+                         (input_error_.ok() ? 0 : 1));
+  }
+
+  // A function that waits gets more calls at once, one that computes no more than there are CPUs.
+  void tune(const Task& task) {
+    if (!tuned_) return;
+    constexpr double kWeight = 0.2;
+    wall_ += kWeight * (static_cast<double>(task.wall_ns) - wall_);
+    cpu_ += kWeight * (static_cast<double>(task.cpu_ns) - cpu_);
+    const double waits = wall_ / std::max(cpu_, 1000.0);
+    const double cpus = Workers::usable_cpus();
+    window_ = std::clamp(static_cast<std::int64_t>(cpus * waits),
+                         static_cast<std::int64_t>(cpus), kMostTuned);
+  }
+
+  const std::shared_ptr<Shared> shared_;
+  Input input_;
+  const bool tuned_;
+  std::int64_t window_;
+  std::deque<std::shared_ptr<Task>> tasks_;
+  Status input_error_;
+  bool ended_ = false;
+  std::size_t largest_ = 0;
+  double wall_ = 0;
+  double cpu_ = 0;
+};
+
+Status set_policy(const OpenContext& context) {
+  const Node& node = context.node();
+  OnError policy;
+  SW_ASSIGN(policy.action, OnError::parse(node.string_param("on_error", "raise")));
+  const bool retries = policy.action == OnError::Action::kRetry;
+  policy.retries = node.int_param("retries", retries ? 2 : 0);
+  policy.backoff_s = node.float_param("backoff", 0.1);
+  policy.max_errors = node.int_param("max_errors", -1);
+  policy.max_error_rate = node.float_param("max_error_rate", -1);
+  policy.quarantine = node.string_param("quarantine");
+  std::shared_ptr<Quarantine> quarantine;
+  if (policy.action == OnError::Action::kQuarantine) {
+    SW_ASSIGN(quarantine, Quarantine::open(policy.quarantine));
+  }
+  context.stage()->set_policy(std::move(policy), std::move(quarantine));
+  return {};
+}
+
+constexpr ParamDef kParams[] = {
+    {"map_func", ParamType::kFunction, "", "called once an element, in order"},
+    {"num_parallel_calls", ParamType::kInt, "None",
+     "calls at a time; AUTOTUNE: as many as help and fit", true},
+    {"deterministic", ParamType::kBool, "None", "accepted; results are always in order", true},
+    {"on_error", ParamType::kString, "'raise'", "'raise', 'skip', 'retry' or 'quarantine'"},
+    {"retries", ParamType::kInt, "None", "further attempts for an element that fails", true},
+    {"backoff", ParamType::kFloat, "0.1", "seconds before the first retry, doubled each time", true},
+    {"max_errors", ParamType::kInt, "None", "then TooManyErrors", true},
+    {"max_error_rate", ParamType::kFloat, "None", "share of elements, from the 100th on", true},
+    {"quarantine", ParamType::kString, "None", "file for on_error='quarantine'", true},
+};
+
+}  // namespace
+
+extern constexpr OperatorDef map_operator{
+    .name = "map",
+    .summary = "Applies `map_func` to every element.",
+    .example = ">>> list(sw.Dataset.range(3).map(lambda x: x * 2).as_numpy_iterator())\n"
+               "[np.int64(0), np.int64(2), np.int64(4)]",
+    .params = kParams,
+    .effects = Effects::kUserCode,
+    .fallible = true,
+    .infer = infer,
+    .open = [](const OpenContext& context) -> Result<IteratorPtr> {
+      SW_RETURN_IF_ERROR(set_policy(context));
+      SW_ASSIGN(IteratorPtr input, context.open_input(0, context.epoch(), context.bound()));
+      const std::int64_t calls = context.node().int_param("num_parallel_calls", kSequential);
+      if (calls == kSequential || calls == 1) {
+        return IteratorPtr(std::make_unique<MapIterator>(context, std::move(input)));
+      }
+      return IteratorPtr(
+          std::make_unique<ParallelMapIterator>(context, std::move(input), calls));
+    }};
+
+}  // namespace spillway

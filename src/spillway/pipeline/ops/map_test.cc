@@ -1,0 +1,108 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "spillway/testing/operator_conformance.h"
+
+namespace spillway::testing {
+namespace {
+
+FunctionPtr twice() {
+  return scalar_fn([](std::int64_t x) -> Result<std::int64_t> { return x * 2; });
+}
+
+FunctionPtr fails_at(std::int64_t bad) {
+  return scalar_fn([bad](std::int64_t x) -> Result<std::int64_t> {
+    if (x == bad) return bad_data(Code::kDataLoss, "bad element");
+    return x;
+  });
+}
+
+class MapForms : public ::testing::TestWithParam<std::int64_t> {
+ protected:
+  static Value calls() { return GetParam() == 0 ? Value() : Value(GetParam()); }
+};
+INSTANTIATE_TEST_SUITE_P(SequentialAndParallel, MapForms, ::testing::Values(0, 2, 7, -1));
+
+TEST_P(MapForms, KeepsOrder) {
+  check_operator({.build =
+                      [] {
+                        return node("map", {{"map_func", twice()}, {"num_parallel_calls", calls()}},
+                                    {range(5)});
+                      },
+                  .expect = {"0", "2", "4", "6", "8"}});
+}
+
+TEST_P(MapForms, HandsOutAnErrorInItsPlaceAndGoesOn) {
+  check_operator(
+      {.build =
+           [] {
+             return node("map", {{"map_func", fails_at(2)}, {"num_parallel_calls", calls()}},
+                         {range(4)});
+           },
+       .expect = {"0", "1", "!DATA_LOSS", "3"}});
+}
+
+TEST_P(MapForms, NamesStageLineIndexAndOriginOfTheFailingElement) {
+  const Opened opened =
+      open(node("map", {{"map_func", fails_at(3)}, {"num_parallel_calls", calls()}}, {range(4)}));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(opened.it->next(Demand::one()).ok());
+  const Next next = opened.it->next(Demand::one());
+  ASSERT_FALSE(next.ok());
+  const ErrorInfo& info = next.error().info();
+  EXPECT_EQ(info.stage, "map#1");
+  EXPECT_EQ(info.line, "test line");
+  EXPECT_EQ(info.index, 3);
+  EXPECT_EQ(info.origin, "range#0 element 3, epoch 0");
+  EXPECT_NE(info.input, nullptr);
+}
+
+TEST_P(MapForms, SkipsWhatThePolicySays) {
+  const auto build = [] {
+    return node("map",
+                {{"map_func", fails_at(1)},
+                 {"num_parallel_calls", calls()},
+                 {"on_error", std::string("skip")}},
+                {range(3)});
+  };
+  EXPECT_EQ(elements(build()), (std::vector<std::string>{"0", "2"}));
+}
+
+TEST(Map, RetriesAndCountsTheAttempts) {
+  auto attempts = std::make_shared<std::atomic<int>>(0);
+  const FunctionPtr flaky = scalar_fn([attempts](std::int64_t x) -> Result<std::int64_t> {
+    if (x == 1 && ++*attempts < 3) return bad_data(Code::kUnavailable, "not yet");
+    return x;
+  });
+  EXPECT_EQ(elements(node("map",
+                          {{"map_func", flaky},
+                           {"on_error", std::string("retry")},
+                           {"retries", std::int64_t{3}},
+                           {"backoff", 0.0}},
+                          {range(3)})),
+            (std::vector<std::string>{"0", "1", "2"}));
+  EXPECT_EQ(*attempts, 3);
+}
+
+TEST(Map, GivesUpAfterMaxErrors) {
+  const FunctionPtr bad = scalar_fn(
+      [](std::int64_t) -> Result<std::int64_t> { return bad_data(Code::kDataLoss, "bad"); });
+  const Opened opened = open(node("map",
+                                  {{"map_func", bad},
+                                   {"on_error", std::string("skip")},
+                                   {"max_errors", std::int64_t{2}}},
+                                  {range(10)}));
+  const Next next = opened.it->next(Demand::one());
+  ASSERT_FALSE(next.ok());
+  EXPECT_EQ(next.error().info().type, "TooManyErrors");
+}
+
+TEST(Map, RefusesANonsensicalParallelism) {
+  const auto made =
+      try_node("map", {{"map_func", twice()}, {"num_parallel_calls", std::int64_t{0}}}, {range(1)});
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code(), Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace spillway::testing

@@ -1,0 +1,98 @@
+#include <algorithm>
+
+#include "spillway/base/bytes.h"
+#include "spillway/pipeline/operator.h"
+
+namespace spillway {
+namespace {
+
+// A negative count skips everything; of an endless input TensorFlow still says "infinite".
+Result<Inferred> infer(const Node& node) {
+  const Node& input = *node.inputs()[0];
+  const std::int64_t count = node.int_param("count");
+  std::int64_t cardinality = input.cardinality();
+  if (cardinality >= 0) {
+    cardinality = count < 0 ? 0 : std::max<std::int64_t>(0, cardinality - count);
+  }
+  return Inferred{input.structure(), cardinality};
+}
+
+class SkipIterator final : public Iterator {
+ public:
+  SkipIterator(const OpenContext& context, IteratorPtr input)
+      : Iterator(context.stage(), context.epoch()),
+        input_(std::move(input)),
+        count_(context.node().int_param("count")) {}
+
+  Next pull(const Demand& demand) override {
+    if (count_ < 0) return end_of_data();
+    while (skipped_ < count_) {
+      Next next = input_->next({count_ - skipped_, kMiB, demand.time_ns});
+      if (!next.ok()) {
+        // TensorFlow forgets how far it was when an element to be skipped fails.
+        skipped_ = 0;
+        return next;
+      }
+      if (!next.value()) return next;
+      skipped_ += next.value()->rows();
+      stats().filtered += next.value()->rows();
+    }
+    return input_->next(demand);
+  }
+
+  Status save(StateWriter& out) const override {
+    out.put(skipped_);
+    return input_->save(out);
+  }
+  Status restore(StateReader& in) override {
+    SW_RETURN_IF_ERROR(in.get(skipped_));
+    return input_->restore(in);
+  }
+
+ private:
+  const IteratorPtr input_;
+  const std::int64_t count_;
+  std::int64_t skipped_ = 0;
+};
+
+class SkipIndexed final : public Indexed {
+ public:
+  SkipIndexed(IndexedPtr input, std::int64_t count) : input_(std::move(input)), count_(count) {}
+  std::int64_t size() const override {
+    return count_ < 0 ? 0 : std::max<std::int64_t>(0, input_->size() - count_);
+  }
+  Result<Chunk> at(std::span<const std::int64_t> indices, const AccountPtr& account) override {
+    std::vector<std::int64_t> shifted(indices.begin(), indices.end());
+    for (std::int64_t& index : shifted) index += count_;
+    return input_->at(shifted, account);
+  }
+
+ private:
+  const IndexedPtr input_;
+  const std::int64_t count_;
+};
+
+constexpr ParamDef kParams[] = {
+    {"count", ParamType::kInt, "", "elements to leave out at the start; negative: all"},
+};
+
+}  // namespace
+
+extern constexpr OperatorDef skip_operator{
+    .name = "skip",
+    .summary = "Leaves out the first `count` elements.",
+    .example = ">>> list(sw.Dataset.range(5).skip(3).as_numpy_iterator())\n"
+               "[np.int64(3), np.int64(4)]",
+    .params = kParams,
+    .infer = infer,
+    .open = [](const OpenContext& context) -> Result<IteratorPtr> {
+      SW_ASSIGN(IteratorPtr input, context.open_input(0));
+      return IteratorPtr(std::make_unique<SkipIterator>(context, std::move(input)));
+    },
+    .index = [](const Node& node) -> IndexedPtr {
+      IndexedPtr input = open_indexed(*node.inputs()[0]);
+      if (input == nullptr) return nullptr;
+      return std::make_unique<SkipIndexed>(std::move(input), node.int_param("count"));
+    }};
+
+}  // namespace spillway

@@ -1,0 +1,69 @@
+#include "spillway/pipeline/element_rows.h"
+
+namespace spillway {
+namespace {
+
+Status value_error(Status status) {
+  status.edit().type = "ValueError";
+  return status;
+}
+
+Result<Inferred> infer(const Node& node) {
+  const Node& input = *node.inputs()[0];
+  const std::int64_t n = input.cardinality();
+  const StructurePtr& structure = input.structure();
+  if (structure == nullptr) return Inferred{nullptr, n == kInfinite ? n : kUnknownCount};
+  const std::int64_t rows = leading_dimension(*structure);
+  for (const Structure* leaf : structure->leaves()) {
+    if (leaf->shape().rank() == 0) {
+      return value_error(invalid_argument("Cannot unbatch an input with scalar components."));
+    }
+    if (!leaf->shape().has_rank() || leaf->shape()[0] < 0 || leaf->shape()[0] == rows) continue;
+    return value_error(invalid_argument(
+        "`unbatch()` is only supported for datasets of elements whose components have a matching "
+        "leading dimension. Encountered both ",
+        rows, " and ", leaf->shape()[0], "."));
+  }
+  std::int64_t cardinality = n;
+  if (n >= 0 && (rows <= 0 || __builtin_mul_overflow(n, rows, &cardinality))) {
+    cardinality = kUnknownCount;
+  }
+  return Inferred{unbatched_structure(structure), cardinality};
+}
+
+class UnbatchIterator final : public Iterator {
+ public:
+  UnbatchIterator(const OpenContext& context, IteratorPtr input)
+      : Iterator(context.stage(), context.epoch()),
+        rows_(std::move(input), *context.node().inputs()[0], context.node().structure(),
+              context.stage()->name(), context.epoch()) {}
+
+  Next pull(const Demand& demand) override {
+    Next next = rows_.next(demand.rows, demand);
+    stats().used += rows_.take_finished();
+    return next;
+  }
+  Status save(StateWriter& out) const override { return rows_.save(out); }
+  Status restore(StateReader& in) override { return rows_.restore(in); }
+
+ private:
+  ElementRows rows_;
+};
+
+}  // namespace
+
+extern constexpr OperatorDef unbatch_operator{
+    .name = "unbatch",
+    .summary = "Takes elements apart along their first dimension.",
+    .example = ">>> list(sw.Dataset.range(3).batch(2).unbatch().as_numpy_iterator())\n"
+               "[np.int64(0), np.int64(1), np.int64(2)]",
+    .params = {},
+    .fallible = true,
+    .ratio = Ratio::kCounted,
+    .infer = infer,
+    .open = [](const OpenContext& context) -> Result<IteratorPtr> {
+      SW_ASSIGN(IteratorPtr input, context.open_input(0));
+      return IteratorPtr(std::make_unique<UnbatchIterator>(context, std::move(input)));
+    }};
+
+}  // namespace spillway

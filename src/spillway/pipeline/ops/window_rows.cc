@@ -1,0 +1,203 @@
+#include <algorithm>
+
+#include "spillway/base/bytes.h"
+#include "spillway/pipeline/held_rows.h"
+#include "spillway/pipeline/operator.h"
+#include "spillway/pipeline/run.h"
+
+namespace spillway {
+
+namespace {
+
+// Of one iterator's blocks: as they came, without a copy.
+constexpr std::size_t kMostKept = kMiB;
+
+}  // namespace
+
+RowBlock::~RowBlock() {
+  for (const RowStore::Slot slot : slots_) store_->erase(slot);
+  if (in_memory_ != nullptr) *in_memory_ -= bytes_;
+}
+
+Result<Chunk> RowBlock::read(std::int64_t begin, std::int64_t end, std::int64_t stride,
+                             std::int64_t most, std::size_t bytes) const {
+  const std::int64_t each = std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes_) / rows_);
+  const std::int64_t fit = static_cast<std::int64_t>(bytes) / each;
+  const std::int64_t rows =
+      std::min({(end - begin + stride - 1) / stride, most, std::max<std::int64_t>(1, fit)});
+  if (store_ == nullptr && stride == 1) return kept_.slice(begin, begin + rows);
+  if (store_ == nullptr) {
+    std::vector<Chunk> parts;
+    for (std::int64_t i = 0; i < rows; ++i) {
+      parts.push_back(kept_.slice(begin + i * stride, begin + i * stride + 1));
+    }
+    return join_rows(kept_.structure(), parts);
+  }
+  std::vector<RowStore::Slot> slots;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    slots.push_back(slots_[static_cast<std::size_t>(begin + i * stride)]);
+  }
+  return store_->peek_rows(structure_, slots);
+}
+
+Origin RowBlock::origin(std::int64_t row) const { return origins_.at(row); }
+
+Status RowBlock::add(const Chunk& rows, std::int64_t row) {
+  SW_ASSIGN(const RowStore::Slot slot, store_->put(rows, row));
+  if (rows_ == 0) {
+    structure_ = rows.structure();
+    origins_ = rows.origins().slice(row, 1);
+  }
+  slots_.push_back(slot);
+  ++rows_;
+  bytes_ += rows.footprint() / static_cast<std::size_t>(rows.rows());
+  return {};
+}
+
+RowKeeper::RowKeeper(StagePtr stage)
+    : stage_(std::move(stage)), in_memory_(std::make_shared<std::atomic<std::size_t>>(0)) {}
+
+const std::shared_ptr<RowStore>& RowKeeper::store() {
+  if (store_ == nullptr) store_ = std::make_shared<RowStore>(stage_);
+  return store_;
+}
+
+std::shared_ptr<RowBlock> RowKeeper::empty() {
+  std::shared_ptr<RowBlock> block(new RowBlock);
+  block->store_ = store();
+  return block;
+}
+
+Result<RowBlockPtr> RowKeeper::keep(Chunk rows) {
+  const std::size_t bytes = rows.footprint();
+  if (*in_memory_ + bytes > kMostKept) {
+    std::shared_ptr<RowBlock> block = empty();
+    for (std::int64_t i = 0; i < rows.rows(); ++i) SW_RETURN_IF_ERROR(block->add(rows, i));
+    block->origins_ = rows.origins();
+    return RowBlockPtr(block);
+  }
+  std::shared_ptr<RowBlock> block(new RowBlock);
+  block->rows_ = rows.rows();
+  block->structure_ = rows.structure();
+  block->origins_ = rows.origins();
+  block->kept_ = std::move(rows);
+  block->bytes_ = bytes;
+  block->in_memory_ = in_memory_;
+  *in_memory_ += bytes;
+  return RowBlockPtr(block);
+}
+
+HeldRows::HeldRows(StructurePtr element, std::vector<RowRun> runs)
+    : element_(std::move(element)), runs_(std::move(runs)) {
+  for (const RowRun& run : runs_) rows_ += run.rows();
+}
+
+StructurePtr component_structure(const Structure& leaf) {
+  if (leaf.kind() == Structure::Kind::kDataset) {
+    return Structure::dataset(leaf.children()[0], leaf.shape());
+  }
+  if (leaf.kind() == Structure::Kind::kOptional) {
+    return Structure::optional(leaf.children()[0], leaf.shape());
+  }
+  return Structure::tensor(leaf.dtype(), leaf.shape());
+}
+
+std::string HeldRows::describe() const { return std::to_string(rows_) + " rows"; }
+
+namespace {
+
+HeldRowsPtr held(const Node& node) {
+  return std::dynamic_pointer_cast<HeldRows>(node.object_param("rows"));
+}
+
+Result<Inferred> infer(const Node& node) {
+  const HeldRowsPtr rows = held(node);
+  if (rows == nullptr) return internal_bug("window_rows: made from held rows only");
+  const std::int64_t component = node.int_param("component", -1);
+  if (component < 0) return Inferred{rows->element(), rows->rows()};
+  return Inferred{component_structure(*rows->element()->leaves()[static_cast<std::size_t>(component)]),
+                  rows->rows()};
+}
+
+// Rows keep the origins they had before they were held.
+class WindowRowsIterator final : public Iterator {
+ public:
+  explicit WindowRowsIterator(const OpenContext& context)
+      : Iterator(context.stage(), context.epoch()),
+        rows_(held(context.node())),
+        component_(context.node().int_param("component", -1)) {}
+
+  Next pull(const Demand& demand) override {
+    while (run_ < rows_->runs().size() && at_ >= rows_->runs()[run_].rows()) {
+      ++run_;
+      at_ = 0;
+    }
+    if (run_ == rows_->runs().size()) return end_of_data();
+    const RowRun& run = rows_->runs()[run_];
+    SW_ASSIGN(Chunk chunk, run.block->read(run.begin + at_ * run.stride, run.end, run.stride,
+                                           demand.rows, demand.bytes));
+    at_ += chunk.rows();
+    done_ += chunk.rows();
+    const StructurePtr& structure = stage().node().structure();
+    if (component_ < 0) return std::optional<Chunk>(chunk.with_structure(structure));
+    std::vector<Column> column{chunk.columns()[static_cast<std::size_t>(component_)]};
+    return std::optional<Chunk>(
+        Chunk(structure, chunk.rows(), std::move(column), chunk.origins()));
+  }
+
+  Status skip(std::int64_t rows) override {
+    done_ = std::min(done_ + rows, rows_->rows());
+    run_ = 0;
+    at_ = done_;
+    while (run_ < rows_->runs().size() && at_ >= rows_->runs()[run_].rows()) {
+      at_ -= rows_->runs()[run_++].rows();
+    }
+    return {};
+  }
+  Status save(StateWriter& out) const override {
+    out.put(done_);
+    return {};
+  }
+  Status restore(StateReader& in) override {
+    std::int64_t done = 0;
+    SW_RETURN_IF_ERROR(in.get(done));
+    done_ = 0;
+    return skip(done);
+  }
+
+ private:
+  const HeldRowsPtr rows_;
+  const std::int64_t component_;
+  std::size_t run_ = 0;
+  std::int64_t at_ = 0;    // rows of this run handed out
+  std::int64_t done_ = 0;  // rows handed out
+};
+
+constexpr ParamDef kParams[] = {
+    {"rows", ParamType::kObject, "", "the rows an operator holds"},
+    {"component", ParamType::kInt, "-1", "which component of them; -1: whole elements"},
+};
+
+}  // namespace
+
+extern constexpr OperatorDef window_rows_operator{
+    .name = "window_rows",
+    .summary = "The rows of one window or group.",
+    .example = "",
+    .params = kParams,
+    .inputs = 0,
+    .ratio = Ratio::kSource,
+    .hidden = true,
+    .infer = infer,
+    .open = [](const OpenContext& context) -> Result<IteratorPtr> {
+      return IteratorPtr(std::make_unique<WindowRowsIterator>(context));
+    }};
+
+Result<Tensor> dataset_of(const HeldRowsPtr& rows, std::int64_t component, const Node& maker) {
+  SW_ASSIGN(const NodePtr node,
+            Node::make(window_rows_operator, {Value(ObjectPtr(rows)), Value(component)}, {},
+                       maker.line()));
+  return make_variant(std::make_shared<DatasetValue>(node));
+}
+
+}  // namespace spillway

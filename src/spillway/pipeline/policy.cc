@@ -1,0 +1,104 @@
+#include "spillway/pipeline/policy.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "spillway/base/base64.h"
+#include "spillway/base/bytes.h"
+#include "spillway/pipeline/structure_json.h"
+
+namespace spillway {
+namespace {
+
+Status file_error(const std::string& path, const char* doing) {
+  Status status = Status::error(ErrorKind::kResource, Code::kUnavailable, "quarantine: ", doing,
+                                " ", path, ": ", std::strerror(errno));
+  status.edit().file = path;
+  status.edit().type = "FileError";
+  return status;
+}
+
+std::uint64_t key_of(const std::string& stage, const std::string& origin, std::int64_t index) {
+  Fnv64 hash;
+  hash.add(stage);
+  hash.add(origin);
+  hash.add(static_cast<std::uint64_t>(index));
+  return hash.value();
+}
+
+}  // namespace
+
+Result<OnError::Action> OnError::parse(std::string_view action) {
+  if (action == "raise") return Action::kRaise;
+  if (action == "skip") return Action::kSkip;
+  if (action == "retry") return Action::kRetry;
+  if (action == "quarantine") return Action::kQuarantine;
+  Status status = invalid_argument(
+      "on_error must be 'raise', 'skip', 'retry' or 'quarantine': '", action, "'");
+  status.edit().type = "ValueError";
+  return status;
+}
+
+Result<std::shared_ptr<Quarantine>> Quarantine::open(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (fd < 0) return file_error(path, "cannot open");
+  close(fd);
+  std::shared_ptr<Quarantine> out(new Quarantine(path));
+  std::ifstream lines(path);
+  const MutexLock lock(out->mutex_);
+  for (std::string line; std::getline(lines, line);) {
+    const auto entry = nlohmann::json::parse(line, nullptr, false);
+    if (!entry.is_object()) continue;
+    out->seen_.push_back(key_of(entry.value("stage", ""), entry.value("origin", ""),
+                                entry.value("index", std::int64_t{-1})));
+  }
+  std::ranges::sort(out->seen_);
+  return out;
+}
+
+Status Quarantine::add(const Status& error) {
+  const ErrorInfo& info = error.info();
+  const std::uint64_t key = key_of(info.stage, info.origin, info.index);
+  const MutexLock lock(mutex_);
+  const auto at = std::ranges::lower_bound(seen_, key);
+  if (at != seen_.end() && *at == key) return {};
+  nlohmann::json entry = {{"version", 1},
+                          {"stage", info.stage},
+                          {"line", info.line},
+                          {"origin", info.origin},
+                          {"index", info.index},
+                          {"epoch", info.epoch},
+                          {"file", info.file},
+                          {"offset", info.offset},
+                          {"kind", to_string(info.kind)},
+                          {"code", to_string(info.code)},
+                          {"attempts", info.attempts},
+                          {"message", info.message}};
+  if (info.input != nullptr) {
+    const auto& chunk = *static_cast<const Chunk*>(info.input.get());
+    std::vector<std::byte> bytes;
+    const Row row = chunk.row(0);
+    if (append_row_bytes(row.values, bytes).ok() && chunk.structure() != nullptr) {
+      entry["structure"] = structure_to_json(*observed(*chunk.structure(), row.values));
+      entry["input"] = to_base64(bytes);
+    }
+  }
+  // One write a line, so that lines of two processes never mix.
+  const std::string line = entry.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
+  const int fd = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_CREAT, 0600);
+  if (fd < 0) return file_error(path_, "cannot open");
+  const ssize_t n = write(fd, line.data(), line.size());
+  const bool whole = n == static_cast<ssize_t>(line.size());
+  close(fd);
+  if (!whole) return file_error(path_, "cannot write to");
+  seen_.insert(at, key);
+  return {};
+}
+
+}  // namespace spillway

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "spillway/base/mutex.h"
+#include "spillway/base/status.h"
+#include "spillway/tensor/chunk.h"
+
+namespace spillway {
+
+// What to do with an element that fails. Acts when the row leaves its stage, in order.
+struct OnError {
+  enum class Action : std::uint8_t { kRaise, kSkip, kRetry, kQuarantine };
+  Action action = Action::kRaise;
+  std::int64_t retries = 0;       // further attempts before the action
+  double backoff_s = 0;           // doubled after each attempt
+  std::int64_t max_errors = -1;   // then TooManyErrors; -1: no limit
+  double max_error_rate = -1;     // of rows that left, from the 100th on
+  std::string quarantine;         // file for kQuarantine
+
+  // "skip", "raise", "retry", "quarantine"; kUser error otherwise.
+  static Result<Action> parse(std::string_view action);
+};
+
+// One element that did not get through.
+struct AuditEntry {
+  std::string outcome;  // "skipped", "failed", "dropped"
+  Status why;
+  std::int64_t weight = 1;
+};
+
+// Appends failing inputs to a file, one JSON line each: the error, the address and the stage's
+// input as base64 (never pickled). Keyed by address: what is there already is not written twice.
+class Quarantine {
+ public:
+  static Result<std::shared_ptr<Quarantine>> open(const std::string& path);
+  Status add(const Status& error);
+
+ private:
+  explicit Quarantine(std::string path) : path_(std::move(path)) {}
+  Mutex mutex_;
+  const std::string path_;
+  std::vector<std::uint64_t> seen_ SW_GUARDED_BY(mutex_);  // sorted hashes of keys in the file
+};
+
+}  // namespace spillway

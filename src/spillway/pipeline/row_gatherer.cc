@@ -1,0 +1,205 @@
+#include "spillway/pipeline/row_gatherer.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "spillway/base/bytes.h"
+#include "spillway/pipeline/spec.h"
+
+namespace spillway {
+namespace {
+
+// Above this an output of unknown length is not reserved as a whole unless there is room for it: a
+// batch size may be a way to say "everything".
+constexpr std::size_t kWholeAtOnce = 64 * kMiB;
+constexpr std::size_t kLargest = std::size_t{1} << 46;  // bytes; more is never tried
+
+bool side_by_side(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && a.dtype() != DType::kVariant && a.buffer() == b.buffer() &&
+         a.string_offsets() == b.string_offsets() && b.first() == a.first() + a.count();
+}
+
+// `a` and the `rows` rows after it, which lie behind it.
+Tensor widened(const Tensor& a, std::int64_t rows) {
+  Shape shape = a.shape().without_leading().with_leading(a.shape()[0] + rows);
+  if (a.dtype() == DType::kString) {
+    return Tensor::of_strings(std::move(shape), {a.string_offsets(), a.buffer()}, a.first());
+  }
+  return Tensor(a.dtype(), std::move(shape), a.buffer(), a.first());
+}
+
+bool same_row_shape(const Tensor& block, const Shape& row) {
+  return std::ranges::equal(block.shape().dims().subspan(1), row.dims());
+}
+
+}  // namespace
+
+StructurePtr batched_structure(const StructurePtr& element, std::int64_t leading) {
+  if (element == nullptr) return nullptr;
+  return element->map_leaves([&](const Structure& leaf) -> StructurePtr {
+    const StructurePtr inner = leaf.children().empty() ? nullptr : leaf.children()[0];
+    Shape shape = leaf.shape().with_leading(leading);
+    switch (leaf.kind()) {
+      case Structure::Kind::kDataset: return Structure::dataset(inner, std::move(shape));
+      case Structure::Kind::kOptional: return Structure::optional(inner, std::move(shape));
+      default: return Structure::tensor(leaf.dtype(), std::move(shape));
+    }
+  });
+}
+
+std::int64_t batched_count(std::int64_t rows, std::int64_t size, bool drop_remainder) {
+  if (rows < 0) return rows;
+  return rows / size + (rows % size == 0 || drop_remainder ? 0 : 1);
+}
+
+Status RowGatherer::add(const Chunk& rows) {
+  if (rows_ == 0) {
+    parts_.resize(rows.columns().size());
+    origin_ = rows.origins().at(0);
+    origin_.weight = 0;
+  }
+  origin_.weight += rows.origins().total_weight(rows.rows());
+  for (std::size_t c = 0; c < parts_.size(); ++c) {
+    Part& part = parts_[c];
+    const Column& column = rows.columns()[c];
+    const bool fine = !part.mismatch;
+    if (column.is_block()) {
+      SW_RETURN_IF_ERROR(add_block(part, column.block()));
+    } else {
+      for (const Tensor& row : column.each()) SW_RETURN_IF_ERROR(add_row(part, row));
+    }
+    if (fine && part.mismatch) {
+      part.mismatch->component = c;
+      part.mismatch->origin = rows.origins().describe(part.mismatch->row - rows_);
+    }
+  }
+  rows_ += rows.rows();
+  return {};
+}
+
+void RowGatherer::note_mismatch(Part& part, const Shape& shape) {
+  if (!part.mismatch) part.mismatch = Mismatch{0, part.shape, shape, part.rows, ""};
+  part.pieces.clear();
+  part.out = Tensor();
+}
+
+Status RowGatherer::add_row(Part& part, const Tensor& row) {
+  if (part.rows > 0 && row.shape() == part.shape && part.out.has_value() &&
+      part.rows < part.capacity) {
+    const std::size_t bytes = row.bytes();
+    if (bytes > 0) {
+      std::memcpy(part.out.mutable_data() + static_cast<std::size_t>(part.rows) * bytes,
+                  row.data(), bytes);
+    }
+    ++part.rows;
+    return {};
+  }
+  return add_block(part, row.reshaped(row.shape().with_leading(1)));
+}
+
+Status RowGatherer::add_block(Part& part, const Tensor& block) {
+  const std::int64_t rows = block.shape()[0];
+  if (part.rows == 0) part.shape = block.shape().without_leading();
+  if (part.mismatch || !same_row_shape(block, part.shape)) {
+    note_mismatch(part, block.shape().without_leading());
+  } else if (part.out.has_value()) {
+    SW_RETURN_IF_ERROR(copy_in(part, block));
+  } else if (part.pieces.empty()) {
+    part.pieces.push_back(block);
+  } else if (side_by_side(part.pieces.back(), block)) {
+    part.pieces.back() = widened(part.pieces.back(), rows);
+  } else if (is_plain(block.dtype())) {
+    SW_RETURN_IF_ERROR(make_room(part, part.rows + rows));
+    const Tensor before = std::move(part.pieces.back());
+    part.pieces.clear();
+    std::memcpy(part.out.mutable_data(), before.data(), before.bytes());
+    SW_RETURN_IF_ERROR(copy_in(part, block));
+  } else {
+    part.pieces.push_back(block);
+  }
+  part.rows += rows;
+  return {};
+}
+
+Status RowGatherer::copy_in(Part& part, const Tensor& block) {
+  const std::int64_t need = part.rows + block.shape()[0];
+  if (need > part.capacity) {
+    const Tensor before = part.out;
+    const std::size_t filled =
+        static_cast<std::size_t>(part.rows * part.shape.count()) * size_of(before.dtype());
+    SW_RETURN_IF_ERROR(make_room(part, need));
+    if (filled > 0) std::memcpy(part.out.mutable_data(), before.data(), filled);
+  }
+  const std::size_t row_bytes =
+      static_cast<std::size_t>(part.shape.count()) * size_of(block.dtype());
+  if (block.bytes() > 0) {
+    std::memcpy(part.out.mutable_data() + static_cast<std::size_t>(part.rows) * row_bytes,
+                block.data(), block.bytes());
+  }
+  return {};
+}
+
+// A new output for at least `rows` rows.
+Status RowGatherer::make_room(Part& part, std::int64_t rows) {
+  const DType dtype = part.out.has_value() ? part.out.dtype() : part.pieces.back().dtype();
+  const std::size_t row_bytes =
+      std::max<std::size_t>(1, static_cast<std::size_t>(part.shape.count()) * size_of(dtype));
+  const bool known = likely_ >= rows;
+  const std::int64_t whole = std::max(rows, known ? std::min(most_, likely_) : most_);
+  std::size_t bytes = 0;
+  const bool possible =
+      !__builtin_mul_overflow(static_cast<std::size_t>(whole), row_bytes, &bytes) &&
+      bytes <= kLargest;
+  std::int64_t room = whole;
+  if (!possible || (!known && bytes > kWholeAtOnce)) {
+    if (possible) {
+      auto out = make_tensor(account_, dtype, part.shape.with_leading(whole),
+                             Buffer::Ask::kOptional);
+      if (out.ok()) {
+        part.out = std::move(out).value();
+        part.capacity = whole;
+        return {};
+      }
+    }
+    const auto first = static_cast<std::int64_t>(kWholeAtOnce / row_bytes);
+    room = std::min(whole, std::max({rows, 2 * part.capacity, first}));
+  }
+  SW_ASSIGN(part.out, make_tensor(account_, dtype, part.shape.with_leading(room)));
+  part.capacity = room;
+  return {};
+}
+
+const RowGatherer::Mismatch* RowGatherer::mismatch() const {
+  for (const Part& part : parts_) {
+    if (part.mismatch) return &*part.mismatch;
+  }
+  return nullptr;
+}
+
+Result<Row> RowGatherer::finish() {
+  Row row;
+  row.origin = origin_;
+  for (Part& part : parts_) {
+    if (!part.out.has_value()) {
+      if (part.pieces.size() == 1) {
+        row.values.push_back(std::move(part.pieces[0]));
+      } else {
+        SW_ASSIGN(Tensor joined, concat_rows(account_, part.pieces));
+        row.values.push_back(std::move(joined));
+      }
+    } else {
+      part.out.buffer()->touch();
+      Tensor filled =
+          part.rows == part.capacity ? std::move(part.out) : part.out.slice(0, part.rows);
+      // A remainder must not hold on to the room of a whole batch.
+      if (part.rows < part.capacity / 2) {
+        SW_ASSIGN(filled, compact(account_, filled));
+      }
+      row.values.push_back(std::move(filled));
+    }
+    part = Part();
+  }
+  return row;
+}
+
+}  // namespace spillway

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "spillway/tensor/chunk.h"
+
+namespace spillway {
+
+// The structure of batches: every component with one more leading dimension. Null stays null.
+StructurePtr batched_structure(const StructurePtr& element, std::int64_t leading);
+// How many batches `rows` elements make; passes kInfinite and kUnknownCount through.
+std::int64_t batched_count(std::int64_t rows, std::int64_t size, bool drop_remainder);
+
+// Collects the rows of one batch. Rows that lie side by side in one buffer are shared; from the
+// first one that does not, the whole output is reserved and rows are copied in as they come, so
+// that the inputs can go (rule R5). Strings and variants, whose size is not known before, are kept
+// and copied at the end. One thread.
+class RowGatherer {
+ public:
+  // A row whose shape differs from the first one's.
+  struct Mismatch {
+    std::size_t component = 0;
+    Shape first;
+    Shape shape;
+    std::int64_t row = 0;
+    std::string origin;
+  };
+
+  // `most`: rows of the batch. `likely`: as many are left in the input; -1: unknown.
+  RowGatherer(AccountPtr account, std::int64_t most, std::int64_t likely)
+      : account_(std::move(account)), most_(most), likely_(likely) {}
+
+  // kResource when the output cannot be reserved. Rows of another shape are counted, not kept.
+  Status add(const Chunk& rows);
+  std::int64_t rows() const { return rows_; }
+  // Of the first component that has one, as TensorFlow looks at them.
+  const Mismatch* mismatch() const;
+  // The rows as one element: components [rows(), ...]. Only without a mismatch.
+  Result<Row> finish();
+
+ private:
+  struct Part {
+    std::vector<Tensor> pieces;  // views or strings, [n, ...] each; side by side ones joined
+    Tensor out;                  // rows are copied here once it has a value
+    std::int64_t capacity = 0;
+    Shape shape;  // of a row
+    std::int64_t rows = 0;
+    std::optional<Mismatch> mismatch;
+  };
+  Status add_block(Part& part, const Tensor& block);
+  Status add_row(Part& part, const Tensor& row);
+  Status copy_in(Part& part, const Tensor& block);
+  Status make_room(Part& part, std::int64_t rows);
+  void note_mismatch(Part& part, const Shape& shape);
+
+  const AccountPtr account_;
+  const std::int64_t most_;
+  const std::int64_t likely_;
+  std::vector<Part> parts_;
+  std::int64_t rows_ = 0;
+  Origin origin_;
+};
+
+}  // namespace spillway

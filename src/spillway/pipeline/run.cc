@@ -1,0 +1,121 @@
+#include "spillway/pipeline/run.h"
+
+#include <algorithm>
+
+#include "spillway/base/bytes.h"
+
+namespace spillway {
+namespace {
+
+constexpr std::size_t kMostEntries = 10'000;
+
+thread_local const AccountPtr* user_code_account = nullptr;
+
+}  // namespace
+
+UserCodeScope::UserCodeScope(const AccountPtr& account)
+    : before_(std::exchange(user_code_account, &account)) {}
+UserCodeScope::~UserCodeScope() { user_code_account = before_; }
+const AccountPtr* UserCodeScope::current() { return user_code_account; }
+
+Run::Run(NodePtr root, RunOptions options, Budget& budget)
+    : root_(std::move(root)), options_(std::move(options)), budget_(budget) {}
+
+Result<std::shared_ptr<Run>> Run::open(NodePtr root, RunOptions options, Budget& budget) {
+  std::shared_ptr<Run> run(new Run(std::move(root), std::move(options), budget));
+  const AccountPtr* outer = UserCodeScope::current();
+  const std::string name =
+      run->options_.pipeline_name.empty() ? "pipeline" : run->options_.pipeline_name;
+  run->account_ = budget.open_account(name, run->root_->line(), outer ? *outer : nullptr);
+  run->add_stages(run->root_);
+  SW_RETURN_IF_ERROR(run->reserve_floors());
+  return run;
+}
+
+Run::~Run() {
+  for (const StagePtr& stage : stages_) stage->account()->drop_floor();
+}
+
+void Run::add_stages(const NodePtr& node) {
+  if (by_node_.contains(node.get())) return;
+  for (const NodePtr& input : node->inputs()) add_stages(input);
+  std::string name = node->name().empty()
+                         ? std::string(node->op().name) + "#" + std::to_string(stages_.size())
+                         : node->name();
+  AccountPtr account = budget_.open_account(name, node->line(), account_);
+  account->set_stop(&stop_);
+  // R11: inside another pipeline's user code this one lives on that stage's guarantee.
+  if (const AccountPtr* outer = UserCodeScope::current()) account->borrow_from(*outer);
+  auto stage = std::make_shared<Stage>(*this, node, std::move(name), std::move(account));
+  by_node_.emplace(node.get(), stage);
+  stages_.push_back(std::move(stage));
+}
+
+// R2: one output a stage, where its size is known before the first element.
+Status Run::reserve_floors() {
+  if (UserCodeScope::current() != nullptr) return {};
+  std::size_t total = 0;
+  for (const StagePtr& stage : stages_) {
+    const StructurePtr& structure = stage->node().structure();
+    const std::int64_t bytes = structure == nullptr ? -1 : structure->static_bytes();
+    if (bytes <= 0) continue;
+    total += static_cast<std::size_t>(bytes);
+    // Buffers are rounded up to slab classes: guarantee what one will really take.
+    const auto rounded = static_cast<std::size_t>(bytes) + static_cast<std::size_t>(bytes) / 8 + 4096;
+    if (Status status = stage->account()->raise_floor(rounded); !status.ok()) {
+      std::string table;
+      for (const StagePtr& each : stages_) {
+        const StructurePtr& s = each->node().structure();
+        const std::int64_t one = s == nullptr ? -1 : s->static_bytes();
+        table += "  " + each->name() + " needs " +
+                 (one < 0 ? "an unknown amount" : format_bytes(static_cast<std::size_t>(one))) +
+                 " for one element" + (each->node().line().empty() ? "" : ", " + each->node().line()) +
+                 "\n";
+      }
+      Status refused = out_of_resource(
+          "the limit must hold one element of every stage at once: limit ",
+          format_bytes(budget_.effective_limit()), "\n", table, budget_.ledger().to_string(),
+          "raise memory_limit, or make batches smaller\n");
+      refused.edit().type = "FloorTooHigh";
+      refused.edit().stage = stage->name();
+      refused.edit().line = stage->node().line();
+      return refused;
+    }
+  }
+  return {};
+}
+
+StagePtr Run::stage_of(const Node& node) const {
+  const auto it = by_node_.find(&node);
+  return it == by_node_.end() ? nullptr : it->second;
+}
+
+Result<IteratorPtr> Run::open_root() {
+  return root_->op().open(OpenContext(stage_of(*root_), 0, Origin()));
+}
+
+void Run::record(AuditEntry entry) {
+  const MutexLock lock(mutex_);
+  if (entries_.size() >= kMostEntries) {
+    ++entries_lost_;
+    return;
+  }
+  // The element itself is not kept: it would hold its bytes until the end of the epoch.
+  ErrorInfo info = entry.why.info();
+  info.input = nullptr;
+  info.cause = nullptr;
+  entry.why = Status(std::move(info));
+  entries_.push_back(std::move(entry));
+}
+
+std::vector<AuditEntry> Run::entries() const {
+  const MutexLock lock(mutex_);
+  return entries_;
+}
+
+std::int64_t Run::entries_lost() const {
+  const MutexLock lock(mutex_);
+  return entries_lost_;
+}
+
+}  // namespace spillway

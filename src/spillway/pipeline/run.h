@@ -1,0 +1,77 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "spillway/base/mutex.h"
+#include "spillway/memory/budget.h"
+#include "spillway/pipeline/operator.h"
+
+namespace spillway {
+
+// Chosen for a whole run; from the nearest with_options, else the front's configuration.
+struct RunOptions {
+  bool deterministic = true;
+  std::int64_t read_ahead_ns = 1'000'000;  // 0: user code is called exactly as demanded
+  int threads = 0;                          // 0: as many as the process may use
+  std::uint64_t jitter_seed = 0;            // tests: disturbs the scheduling
+  std::string pipeline_name;
+};
+
+// One pass of a consumer over a pipeline: its stages, accounts, audit. Outlives its iterators.
+class Run : public std::enable_shared_from_this<Run> {
+ public:
+  static Result<std::shared_ptr<Run>> open(NodePtr root, RunOptions options, Budget& budget);
+  ~Run();
+
+  const NodePtr& root() const { return root_; }
+  const RunOptions& options() const { return options_; }
+  Budget& budget() const { return budget_; }
+  const AccountPtr& account() const { return account_; }
+  // In the order of the pipeline, sources first.
+  const std::vector<StagePtr>& stages() const { return stages_; }
+  StagePtr stage_of(const Node& node) const;
+
+  Result<IteratorPtr> open_root();
+
+  void request_stop() { stop_ = true; }
+  const std::atomic<bool>& stop() const { return stop_; }
+
+  void record(AuditEntry entry);
+  std::vector<AuditEntry> entries() const;
+  std::int64_t entries_lost() const;
+
+ private:
+  Run(NodePtr root, RunOptions options, Budget& budget);
+  void add_stages(const NodePtr& node);
+  Status reserve_floors();
+
+  const NodePtr root_;
+  const RunOptions options_;
+  Budget& budget_;
+  AccountPtr account_;
+  std::vector<StagePtr> stages_;
+  std::unordered_map<const Node*, StagePtr> by_node_;
+  std::atomic<bool> stop_{false};
+  mutable Mutex mutex_;
+  std::vector<AuditEntry> entries_ SW_GUARDED_BY(mutex_);  // bounded
+  std::int64_t entries_lost_ SW_GUARDED_BY(mutex_) = 0;
+};
+
+// Set while a thread runs user code for a stage: a pipeline opened there becomes its child (R11).
+class UserCodeScope {
+ public:
+  explicit UserCodeScope(const AccountPtr& account);
+  ~UserCodeScope();
+  UserCodeScope(const UserCodeScope&) = delete;
+  UserCodeScope& operator=(const UserCodeScope&) = delete;
+  static const AccountPtr* current();
+
+ private:
+  const AccountPtr* before_;
+};
+
+}  // namespace spillway

@@ -1,0 +1,243 @@
+#include "spillway/pipeline/spec.h"
+
+#include <algorithm>
+#include <sstream>
+#include <unordered_map>
+
+#include "spillway/base/bytes.h"
+#include "spillway/pipeline/operator.h"
+
+namespace spillway {
+
+std::string_view to_string(ParamType type) {
+  static constexpr std::string_view kNames[] = {"int",     "float",    "bool",   "str",
+                                                "element", "slices",   "signature", "function",
+                                                "dataset", "datasets", "ints",   "shapes",
+                                                "object"};
+  return kNames[static_cast<std::size_t>(type)];
+}
+
+namespace {
+
+bool fits(const Value& value, ParamType type) {
+  switch (type) {
+    case ParamType::kInt: return std::holds_alternative<std::int64_t>(value);
+    case ParamType::kFloat:
+      return std::holds_alternative<double>(value) || std::holds_alternative<std::int64_t>(value);
+    case ParamType::kBool: return std::holds_alternative<bool>(value);
+    case ParamType::kString: return std::holds_alternative<std::string>(value);
+    case ParamType::kElement:
+    case ParamType::kSlices:
+      return std::holds_alternative<ElementPtr>(value) ||
+             std::holds_alternative<std::shared_ptr<const ValueList>>(value);
+    case ParamType::kSignature:
+    case ParamType::kShapes: return std::holds_alternative<StructurePtr>(value);
+    case ParamType::kFunction: return std::holds_alternative<FunctionPtr>(value);
+    case ParamType::kInts: return std::holds_alternative<std::shared_ptr<const ValueList>>(value);
+    case ParamType::kObject: return std::holds_alternative<ObjectPtr>(value);
+    case ParamType::kDataset:
+    case ParamType::kDatasets: return is_none(value);  // travels as an input
+  }
+  return false;
+}
+
+// Large arrays enter the hash by shape, type and a sample spread over them.
+void add_tensor(Fnv64& hash, const Tensor& tensor) {
+  hash.add(name_of(tensor.dtype()));
+  for (const std::int64_t dim : tensor.shape().dims()) hash.add(static_cast<std::uint64_t>(dim));
+  if (tensor.dtype() == DType::kVariant) return;
+  constexpr std::int64_t kWhole = 4096;
+  const std::int64_t step = std::max<std::int64_t>(1, tensor.count() / kWhole);
+  const std::size_t item = size_of(tensor.dtype());
+  for (std::int64_t i = 0; i < tensor.count(); i += step) {
+    if (tensor.dtype() == DType::kString) {
+      hash.add(tensor.string_at(i));
+    } else {
+      hash.add(std::string_view(
+          reinterpret_cast<const char*>(tensor.data()) + static_cast<std::size_t>(i) * item, item));
+    }
+  }
+}
+
+void add_value(Fnv64& hash, const Value& value) {
+  hash.add(value.index());
+  if (const auto* b = std::get_if<bool>(&value)) hash.add(*b ? 1 : 0);
+  if (const auto* i = std::get_if<std::int64_t>(&value)) hash.add(static_cast<std::uint64_t>(*i));
+  if (const auto* d = std::get_if<double>(&value)) hash.add(std::to_string(*d));
+  if (const auto* s = std::get_if<std::string>(&value)) hash.add(*s);
+  if (const auto* s = std::get_if<StructurePtr>(&value)) hash.add((*s)->to_string());
+  if (const auto* e = std::get_if<ElementPtr>(&value)) {
+    hash.add((*e)->structure->to_string());
+    for (const Tensor& tensor : (*e)->values) add_tensor(hash, tensor);
+  }
+  if (const auto* f = std::get_if<FunctionPtr>(&value)) hash.add((*f)->code());
+  if (const auto* list = std::get_if<std::shared_ptr<const ValueList>>(&value)) {
+    for (const Value& item : (*list)->items) add_value(hash, item);
+  }
+}
+
+std::string show(const Value& value) {
+  if (const auto* b = std::get_if<bool>(&value)) return *b ? "True" : "False";
+  if (const auto* i = std::get_if<std::int64_t>(&value)) return std::to_string(*i);
+  if (const auto* d = std::get_if<double>(&value)) {
+    std::ostringstream text;
+    text << *d;
+    return text.str();
+  }
+  if (const auto* s = std::get_if<std::string>(&value)) return "'" + *s + "'";
+  if (const auto* s = std::get_if<StructurePtr>(&value)) return (*s)->to_string();
+  if (const auto* e = std::get_if<ElementPtr>(&value)) return (*e)->structure->to_string();
+  if (const auto* f = std::get_if<FunctionPtr>(&value)) return (*f)->name();
+  if (const auto* o = std::get_if<ObjectPtr>(&value)) return (*o)->describe();
+  if (const auto* list = std::get_if<std::shared_ptr<const ValueList>>(&value)) {
+    std::string text = "[";
+    for (const Value& item : (*list)->items) text += (text.size() > 1 ? ", " : "") + show(item);
+    return text + "]";
+  }
+  return "None";
+}
+
+std::uint64_t hash_of(const Node& node, std::unordered_map<const Node*, std::uint64_t>& seen) {
+  if (const auto it = seen.find(&node); it != seen.end()) return it->second;
+  Fnv64 hash;
+  hash.add(node.op().name);
+  for (std::size_t i = 0; i < node.op().params.size(); ++i) {
+    if (!node.op().params[i].tuning) add_value(hash, node.params()[i]);
+  }
+  for (const NodePtr& input : node.inputs()) hash.add(hash_of(*input, seen));
+  seen.emplace(&node, hash.value());
+  return hash.value();
+}
+
+}  // namespace
+
+Result<NodePtr> Node::make(const OperatorDef& op, std::vector<Value> params,
+                           std::vector<NodePtr> inputs, std::string line, std::string name) {
+  if (params.size() != op.params.size()) {
+    return internal_bug(op.name, ": wants ", op.params.size(), " parameters: ", params.size());
+  }
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    const ParamDef& def = op.params[i];
+    const bool optional = def.fallback == "None";
+    if (fits(params[i], def.type) || (optional && is_none(params[i]))) continue;
+    Status status = invalid_argument(op.name, ": ", def.name, " must be ", spillway::to_string(def.type), ": ",
+                                     show(params[i]));
+    status.edit().type = "TypeError";
+    status.edit().line = line;
+    return status;
+  }
+  auto node = std::shared_ptr<Node>(new Node);
+  node->op_ = &op;
+  node->params_ = std::move(params);
+  node->inputs_ = std::move(inputs);
+  node->line_ = std::move(line);
+  node->name_ = std::move(name);
+  auto inferred = op.infer(*node);
+  if (!inferred.ok()) {
+    Status& status = inferred.error();
+    if (status.info().stage.empty()) status.edit().stage = std::string(op.name);
+    if (status.info().line.empty()) status.edit().line = node->line_;
+    return std::move(inferred).status();
+  }
+  node->inferred_ = std::move(inferred).value();
+  return NodePtr(node);
+}
+
+const Value& Node::param(std::string_view name) const {
+  static const Value kNone;
+  for (std::size_t i = 0; i < op_->params.size(); ++i) {
+    if (op_->params[i].name == name) return params_[i];
+  }
+  return kNone;
+}
+
+std::int64_t Node::int_param(std::string_view name, std::int64_t fallback) const {
+  const auto* value = std::get_if<std::int64_t>(&param(name));
+  return value != nullptr ? *value : fallback;
+}
+
+double Node::float_param(std::string_view name, double fallback) const {
+  const Value& value = param(name);
+  if (const auto* d = std::get_if<double>(&value)) return *d;
+  if (const auto* i = std::get_if<std::int64_t>(&value)) return static_cast<double>(*i);
+  return fallback;
+}
+
+bool Node::bool_param(std::string_view name, bool fallback) const {
+  const auto* value = std::get_if<bool>(&param(name));
+  return value != nullptr ? *value : fallback;
+}
+
+std::string Node::string_param(std::string_view name, std::string fallback) const {
+  const auto* value = std::get_if<std::string>(&param(name));
+  return value != nullptr ? *value : fallback;
+}
+
+FunctionPtr Node::function_param(std::string_view name) const {
+  const auto* value = std::get_if<FunctionPtr>(&param(name));
+  return value != nullptr ? *value : nullptr;
+}
+
+ElementPtr Node::element_param(std::string_view name) const {
+  const auto* value = std::get_if<ElementPtr>(&param(name));
+  return value != nullptr ? *value : nullptr;
+}
+
+StructurePtr Node::signature_param(std::string_view name) const {
+  const auto* value = std::get_if<StructurePtr>(&param(name));
+  return value != nullptr ? *value : nullptr;
+}
+
+ObjectPtr Node::object_param(std::string_view name) const {
+  const auto* value = std::get_if<ObjectPtr>(&param(name));
+  return value != nullptr ? *value : nullptr;
+}
+
+std::vector<std::int64_t> Node::ints_param(std::string_view name) const {
+  std::vector<std::int64_t> out;
+  const auto* list = std::get_if<std::shared_ptr<const ValueList>>(&param(name));
+  if (list == nullptr) return out;
+  for (const Value& item : (*list)->items) {
+    if (const auto* i = std::get_if<std::int64_t>(&item)) out.push_back(*i);
+  }
+  return out;
+}
+
+std::uint64_t Node::hash() const {
+  std::unordered_map<const Node*, std::uint64_t> seen;
+  return hash_of(*this, seen);
+}
+
+std::string Node::to_string() const {
+  std::ostringstream text;
+  std::unordered_map<const Node*, std::size_t> numbers;
+  const std::function<void(const Node&)> visit = [&](const Node& node) {
+    if (numbers.contains(&node)) return;
+    for (const NodePtr& input : node.inputs()) visit(*input);
+    const std::size_t number = numbers.size();
+    numbers.emplace(&node, number);
+    text << node.op().name << '#' << number << '(';
+    bool first = true;
+    for (const NodePtr& input : node.inputs()) {
+      text << (first ? "" : ", ") << input->op().name << '#' << numbers[input.get()];
+      first = false;
+    }
+    for (std::size_t i = 0; i < node.op().params.size(); ++i) {
+      const ParamDef& def = node.op().params[i];
+      const std::string value = show(node.params()[i]);
+      if (value == def.fallback || def.type == ParamType::kDataset ||
+          def.type == ParamType::kDatasets) {
+        continue;
+      }
+      text << (first ? "" : ", ") << def.name << '=' << value;
+      first = false;
+    }
+    text << ')';
+    if (!node.line().empty()) text << "  # " << node.line();
+    text << '\n';
+  };
+  visit(*this);
+  return text.str();
+}
+
+}  // namespace spillway

@@ -1,0 +1,65 @@
+#include "spillway/pipeline/stage.h"
+
+#include "spillway/pipeline/run.h"
+
+namespace spillway {
+
+void Stage::set_policy(OnError policy, std::shared_ptr<Quarantine> quarantine) {
+  policy_ = std::move(policy);
+  quarantine_ = std::move(quarantine);
+}
+
+void Stage::stamp(Status& error, std::int64_t epoch) const {
+  if (!error.info().stage.empty()) return;
+  ErrorInfo& info = error.edit();
+  info.stage = name_;
+  if (info.line.empty()) info.line = node_->line();
+  if (info.epoch < 0) info.epoch = epoch;
+}
+
+bool Stage::settle(Status& error) {
+  // An error passing through is another stage's, unless this one was asked to mind them all.
+  const bool minds_all = node_->op().name == "on_error" || node_->op().name == "ignore_errors";
+  if (!minds_all && error.info().stage != name_) return false;
+  const Code code = error.code();
+  if (code == Code::kCancelled || error.kind() == ErrorKind::kBug) return false;
+  const bool skips = policy_.action == OnError::Action::kSkip ||
+                     policy_.action == OnError::Action::kQuarantine;
+  // Running out of memory or disk is not the element's fault: skipping would lose good data.
+  if (!skips || error.kind() == ErrorKind::kResource) {
+    ++stats_.failed;
+    run_.record({"failed", error, 1});
+    return false;
+  }
+  const std::int64_t errors = ++errors_;
+  const std::int64_t left = stats_.rows + stats_.filtered + errors;
+  const bool too_many = policy_.max_errors >= 0 && errors > policy_.max_errors;
+  const bool too_often =
+      policy_.max_error_rate >= 0 && left >= 100 &&
+      static_cast<double>(errors) > policy_.max_error_rate * static_cast<double>(left);
+  if (too_many || too_often) {
+    ErrorInfo info = error.info();
+    info.type = "TooManyErrors";
+    info.message = (too_many ? std::to_string(errors) + " elements failed, max_errors is " +
+                                   std::to_string(policy_.max_errors)
+                             : std::to_string(errors) + " of " + std::to_string(left) +
+                                   " elements failed, max_error_rate is " +
+                                   std::to_string(policy_.max_error_rate)) +
+                   "; the last: " + info.message;
+    error = Status(std::move(info));
+    ++stats_.failed;
+    run_.record({"failed", error, 1});
+    return false;
+  }
+  if (quarantine_ != nullptr) {
+    if (Status written = quarantine_->add(error); !written.ok()) {
+      error = std::move(written);
+      return false;
+    }
+  }
+  ++stats_.skipped;
+  run_.record({"skipped", error, 1});
+  return true;
+}
+
+}  // namespace spillway

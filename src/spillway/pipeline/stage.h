@@ -1,0 +1,71 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "spillway/base/mutex.h"
+#include "spillway/memory/budget.h"
+#include "spillway/pipeline/policy.h"
+#include "spillway/pipeline/spec.h"
+
+namespace spillway {
+
+class Run;
+
+// What one stage did. Written by whichever thread runs it, read at any time.
+struct StageStats {
+  std::atomic<std::int64_t> rows{0};      // handed on
+  std::atomic<std::int64_t> weight{0};    // the same in source rows
+  std::atomic<std::int64_t> bytes{0};
+  std::atomic<std::int64_t> used{0};      // input rows that went into outputs (see OperatorDef)
+  std::atomic<std::int64_t> filtered{0};
+  std::atomic<std::int64_t> skipped{0};
+  std::atomic<std::int64_t> failed{0};
+  std::atomic<std::int64_t> dropped{0};   // with a failed batch, a remainder, after take
+  std::atomic<std::int64_t> busy_ns{0};
+  std::atomic<std::int64_t> wait_ns{0};   // for its inputs and workers
+  std::atomic<std::int64_t> parallelism{1};
+  std::atomic<std::int64_t> spilled_bytes{0};
+  std::atomic<std::int64_t> effective{0};  // buffer size really used, where it was asked for one
+};
+
+// One operator at work in one run. All iterators of a node in a run (one an epoch) share it.
+class Stage {
+ public:
+  Stage(Run& run, NodePtr node, std::string name, AccountPtr account)
+      : run_(run), node_(std::move(node)), name_(std::move(name)), account_(std::move(account)) {}
+
+  Run& run() const { return run_; }
+  const Node& node() const { return *node_; }
+  const NodePtr& node_ptr() const { return node_; }
+  const std::string& name() const { return name_; }  // "map#2"
+  const AccountPtr& account() const { return account_; }
+  StageStats& stats() { return stats_; }
+  const StageStats& stats() const { return stats_; }
+
+  const OnError& policy() const { return policy_; }
+  void set_policy(OnError policy, std::shared_ptr<Quarantine> quarantine);
+
+  // Adds stage, line and epoch to an error of this stage's own (not to one passing through).
+  void stamp(Status& error, std::int64_t epoch) const;
+
+  // Applies the policy to an error leaving this stage. True: go on with the next row.
+  // False: hand `error` on (it may have become TooManyErrors).
+  bool settle(Status& error);
+
+ private:
+  Run& run_;
+  const NodePtr node_;
+  const std::string name_;
+  const AccountPtr account_;
+  StageStats stats_;
+  OnError policy_;
+  std::shared_ptr<Quarantine> quarantine_;
+  std::atomic<std::int64_t> errors_{0};
+};
+using StagePtr = std::shared_ptr<Stage>;
+
+}  // namespace spillway

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "spillway/base/status.h"
+#include "spillway/tensor/tensor.h"
+
+namespace spillway {
+
+// The state of an iterator, as bytes: small integers in one byte each, one section an operator in
+// the order of the pipeline. Written and read in the same order; a reader never reads past its
+// section, and a wrong section names both operators.
+class StateWriter {
+ public:
+  void put(std::int64_t value);
+  void put(std::string_view bytes);
+  void put_values(std::span<const Tensor> values);  // content; fails at read if not storable
+  void begin(std::string_view op);                  // a tag that restore checks
+  const std::string& bytes() const { return bytes_; }
+  std::string take() && { return std::move(bytes_); }
+  Status status() const { return status_; }
+
+ private:
+  std::string bytes_;
+  Status status_;
+};
+
+class StateReader {
+ public:
+  explicit StateReader(std::string_view bytes) : bytes_(bytes) {}
+  Status begin(std::string_view op);
+  Status get(std::int64_t& value);
+  Status get(std::string& value);
+  Result<std::vector<Tensor>> get_values(const AccountPtr& account);
+  bool at_end() const { return bytes_.empty(); }
+
+ private:
+  std::string_view bytes_;
+};
+
+}  // namespace spillway

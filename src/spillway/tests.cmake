@@ -1,0 +1,1 @@
+# Tests beside their code that are not an operator's.

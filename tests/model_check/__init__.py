@@ -1,0 +1,1 @@
+"""Exhaustive model check of the memory rules R1-R12."""
