@@ -25,3 +25,12 @@ function(spillway_test file)
     target_sources(spillway_tests PRIVATE ${PROJECT_SOURCE_DIR}/src/spillway/${file})
   endif()
 endfunction()
+
+# spillway_fuzz(state pipeline/state_fuzz.cc): a libFuzzer target (preset fuzz), run by ./run fuzz.
+function(spillway_fuzz name file)
+  if(SPILLWAY_FUZZ)
+    add_executable(${name}_fuzz ${PROJECT_SOURCE_DIR}/src/spillway/${file})
+    target_link_libraries(${name}_fuzz PRIVATE
+      spillway spillway_flags nlohmann_json::nlohmann_json -fsanitize=fuzzer)
+  endif()
+endfunction()

@@ -53,7 +53,7 @@ class [[nodiscard]] Reservation {
 // A line of the ledger: the process, a pipeline, or a stage. Thread-safe; outlives its
 // reservations (they hold it).
 //
-// Rules (contracts.md): a stage's *floor* is its guarantee (R2): only a required reservation, made
+// Rules (ARCHITECTURE.md): a stage's *floor* is its guarantee (R2): only a required reservation, made
 // for the element everybody waits for (R3), may use it; everything else comes from the pool.
 class Account : public std::enable_shared_from_this<Account> {
  public:

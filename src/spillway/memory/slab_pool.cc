@@ -27,7 +27,7 @@ SlabPool& SlabPool::process() {
 
 std::size_t SlabPool::capacity_for(std::size_t bytes) {
   if (bytes <= kLeast) return kLeast;
-  const int top = std::bit_width(bytes - 1) - 1;
+  const int top = static_cast<int>(std::bit_width(bytes - 1)) - 1;
   // Steps of an eighth of the power of two below, never less than a page.
   const std::size_t step = std::max<std::size_t>(std::size_t{1} << (top - 3), 4096);
   return (bytes + step - 1) / step * step;
@@ -76,7 +76,7 @@ std::size_t SlabPool::drop_idle(std::size_t wanted) {
     }
     idle_bytes_ -= bytes;
   }
-  for (Idle& slab : dropped) munmap(slab.data, slab.capacity);
+  for (const Idle& slab : dropped) munmap(slab.data, slab.capacity);
   return bytes;
 }
 

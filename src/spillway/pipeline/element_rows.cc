@@ -10,9 +10,12 @@ StructurePtr unbatched_structure(const StructurePtr& element) {
     const StructurePtr inner = leaf.children().empty() ? nullptr : leaf.children()[0];
     Shape shape = leaf.shape().without_leading();
     switch (leaf.kind()) {
-      case Structure::Kind::kDataset: return Structure::dataset(inner, std::move(shape));
-      case Structure::Kind::kOptional: return Structure::optional(inner, std::move(shape));
-      default: return Structure::tensor(leaf.dtype(), std::move(shape));
+      case Structure::Kind::kDataset:
+        return Structure::dataset(inner, std::move(shape));
+      case Structure::Kind::kOptional:
+        return Structure::optional(inner, std::move(shape));
+      default:
+        return Structure::tensor(leaf.dtype(), std::move(shape));
     }
   });
 }

@@ -42,8 +42,8 @@ class ElementRows {
   std::int64_t usual_rows_;  // of an element: static, or of the last one
   const bool static_rows_;
   Chunk elements_;
-  std::int64_t at_ = 0;     // in elements_
-  std::int64_t inner_ = 0;  // rows of the element at_ that are gone
+  std::int64_t at_ = 0;      // in elements_
+  std::int64_t inner_ = 0;   // rows of the element at_ that are gone
   std::int64_t count_ = -1;  // rows of the element at_; -1: not looked at
   ScopePtr scope_;           // of its rows
   std::int64_t weight_ = 1;

@@ -2,7 +2,7 @@
 
 namespace spillway {
 
-Chunk RowBlock::take(std::int64_t begin, std::int64_t end) const {
+Chunk GrowingRows::take(std::int64_t begin, std::int64_t end) const {
   if (slots_.empty()) {
     std::vector<Row> rows;
     rows.reserve(static_cast<std::size_t>(end - begin));

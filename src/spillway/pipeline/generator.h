@@ -14,15 +14,17 @@ namespace spillway {
 // each; the taker may take the published ones at any time, so that a row is never withheld while
 // the next is awaited. Rows of a static plain structure are written into one block of `capacity`
 // rows (a batch can then be a view of it); others are kept one by one.
-class RowBlock {
+class GrowingRows {
  public:
   // `slots`: one plain block a component, or empty for rows kept one by one.
-  RowBlock(StructurePtr structure, std::int64_t capacity, std::vector<Tensor> slots)
+  GrowingRows(StructurePtr structure, std::int64_t capacity, std::vector<Tensor> slots)
       : structure_(std::move(structure)), capacity_(capacity), slots_(std::move(slots)) {
     if (slots_.empty()) rows_.reserve(static_cast<std::size_t>(capacity));
   }
 
   const StructurePtr& structure() const { return structure_; }
+  // Maker, before the first row, when nothing was declared.
+  void learn(StructurePtr structure) { structure_ = std::move(structure); }
   std::int64_t capacity() const { return capacity_; }
   std::int64_t added() const { return published_.load(std::memory_order_relaxed); }
   bool full() const { return added() == capacity_; }
@@ -46,7 +48,7 @@ class RowBlock {
   Chunk take(std::int64_t begin, std::int64_t end) const;
 
  private:
-  const StructurePtr structure_;
+  StructurePtr structure_;  // set before the first row is published
   const std::int64_t capacity_;
   std::vector<Tensor> slots_;
   std::vector<std::vector<Tensor>> rows_;  // reserved: never moves
@@ -65,7 +67,7 @@ class Generator {
   virtual ~Generator() = default;
   // Adds rows until the block is full, `deadline_ns` (monotonic) passes or `stop`. Advances the
   // user's generator once a row, never more.
-  virtual Filled fill(RowBlock& block, std::int64_t deadline_ns, const std::atomic<bool>& stop) = 0;
+  virtual Filled fill(GrowingRows& block, std::int64_t deadline_ns, const std::atomic<bool>& stop) = 0;
   // The file it opened last, for errors; empty: unknown.
   virtual std::string last_file() const { return ""; }
 };

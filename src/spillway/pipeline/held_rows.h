@@ -62,7 +62,7 @@ struct RowRun {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   std::int64_t stride = 1;
-  std::int64_t rows() const { return (end - begin + stride - 1) / stride; }
+  std::int64_t rows() const { return end <= begin ? 0 : (end - begin - 1) / stride + 1; }
 };
 
 // What a dataset made of held rows is made of.

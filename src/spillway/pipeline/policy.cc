@@ -101,4 +101,43 @@ Status Quarantine::add(const Status& error) {
   return {};
 }
 
+Result<std::vector<ElementPtr>> read_quarantine(const std::string& path,
+                                                const AccountPtr& account) {
+  std::ifstream lines(path);
+  if (!lines) {
+    Status status = Status::error(ErrorKind::kData, Code::kNotFound, "quarantine: cannot open ",
+                                  path, ": ", std::strerror(errno));
+    status.edit().file = path;
+    status.edit().type = "FileError";
+    return status;
+  }
+  std::vector<ElementPtr> out;
+  std::int64_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    const auto corrupt = [&](std::string_view why) {
+      Status status = bad_data(Code::kDataLoss, "quarantine: ", path, " line ", number, ": ", why);
+      status.edit().file = path;
+      status.edit().type = "CorruptFile";
+      return status;
+    };
+    const auto entry = nlohmann::json::parse(line, nullptr, false);
+    if (!entry.is_object()) return corrupt("not JSON");
+    if (!entry.contains("input")) continue;  // the input could not be stored
+    if (!entry["input"].is_string() || !entry.contains("structure")) return corrupt("no input");
+    auto structure = structure_from_json(entry["structure"]);
+    if (!structure.ok()) return corrupt(structure.error().message());
+    const auto bytes = from_base64(entry["input"].get<std::string>());
+    if (!bytes) return corrupt("not base64");
+    auto values = parse_row_bytes(account, *bytes);
+    if (!values.ok()) return corrupt(values.error().message());
+    if (Status fits = check_values(*structure.value(), values.value()); !fits.ok()) {
+      return corrupt(fits.message());
+    }
+    out.push_back(std::make_shared<Element>(
+        Element{std::move(structure).value(), std::move(values).value()}));
+  }
+  return out;
+}
+
 }  // namespace spillway

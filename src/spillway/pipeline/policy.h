@@ -46,4 +46,9 @@ class Quarantine {
   std::vector<std::uint64_t> seen_ SW_GUARDED_BY(mutex_);  // sorted hashes of keys in the file
 };
 
+// The inputs in a quarantine file, in its order. The file is not trusted: kData errors name the
+// line; nothing in it is executed.
+Result<std::vector<ElementPtr>> read_quarantine(const std::string& path,
+                                                const AccountPtr& account);
+
 }  // namespace spillway

@@ -40,9 +40,12 @@ StructurePtr batched_structure(const StructurePtr& element, std::int64_t leading
     const StructurePtr inner = leaf.children().empty() ? nullptr : leaf.children()[0];
     Shape shape = leaf.shape().with_leading(leading);
     switch (leaf.kind()) {
-      case Structure::Kind::kDataset: return Structure::dataset(inner, std::move(shape));
-      case Structure::Kind::kOptional: return Structure::optional(inner, std::move(shape));
-      default: return Structure::tensor(leaf.dtype(), std::move(shape));
+      case Structure::Kind::kDataset:
+        return Structure::dataset(inner, std::move(shape));
+      case Structure::Kind::kOptional:
+        return Structure::optional(inner, std::move(shape));
+      default:
+        return Structure::tensor(leaf.dtype(), std::move(shape));
     }
   });
 }
@@ -88,8 +91,8 @@ Status RowGatherer::add_row(Part& part, const Tensor& row) {
       part.rows < part.capacity) {
     const std::size_t bytes = row.bytes();
     if (bytes > 0) {
-      std::memcpy(part.out.mutable_data() + static_cast<std::size_t>(part.rows) * bytes,
-                  row.data(), bytes);
+      std::memcpy(part.out.mutable_data() + static_cast<std::size_t>(part.rows) * bytes, row.data(),
+                  bytes);
     }
     ++part.rows;
     return {};
@@ -153,8 +156,8 @@ Status RowGatherer::make_room(Part& part, std::int64_t rows) {
   std::int64_t room = whole;
   if (!possible || (!known && bytes > kWholeAtOnce)) {
     if (possible) {
-      auto out = make_tensor(account_, dtype, part.shape.with_leading(whole),
-                             Buffer::Ask::kOptional);
+      auto out =
+          make_tensor(account_, dtype, part.shape.with_leading(whole), Buffer::Ask::kOptional);
       if (out.ok()) {
         part.out = std::move(out).value();
         part.capacity = whole;

@@ -33,8 +33,24 @@ Result<SpillSlot> LazySpill::write(std::span<const std::byte> bytes) {
   return slot;
 }
 
-RowPages::~RowPages() {
-  for (const Page& page : pages_) disk_.release(page.place);
+RowPages::~RowPages() { clear(); }
+
+std::size_t RowPages::clear() {
+  std::size_t bytes = 0;
+  for (const Page& page : pages_) {
+    if (page.memory) bytes += page.memory->charged();
+    disk_.release(page.place);
+  }
+  for (Kind& kind : kinds_) {
+    kind.open.clear();
+    kind.pages = 0;
+  }
+  pages_.clear();
+  unused_.clear();
+  resident_.clear();
+  window_.reset();
+  window_page_ = -1;
+  return bytes;
 }
 
 std::size_t RowPages::kind_of(std::size_t bytes) {
@@ -67,59 +83,49 @@ std::byte* RowPages::claim(std::size_t kind, Id& id) {
   return nullptr;
 }
 
-std::optional<Buffer> RowPages::allocate(std::size_t bytes) {
-  for (int attempt = 0; attempt < 4; ++attempt) {
-    auto got = Buffer::allocate(account_, bytes, Buffer::Ask::kOptional);
-    if (got.ok()) return std::move(got).value();
-    // Idle slabs give way first, then rows of our own. Between the two another thread may be
-    // quicker, hence the attempts.
-    if (SlabPool::process().drop_idle(bytes) == 0 && spill_one() == 0) return std::nullopt;
+// Idle slabs give way first, then a page of our own, whose memory is used again as it is.
+Result<Buffer> RowPages::memory_for(std::size_t record, std::size_t bytes) {
+  auto got = Buffer::allocate(account_, bytes, Buffer::Ask::kOptional);
+  if (!got.ok() && SlabPool::process().drop_idle(bytes) > 0) {
+    got = Buffer::allocate(account_, bytes, Buffer::Ask::kOptional);
   }
-  return std::nullopt;
+  while (!got.ok()) {
+    SW_ASSIGN(std::optional<Buffer> spilled, spill_one());
+    if (!spilled) break;
+    if (spilled->size() >= record) return std::move(*spilled);
+    spilled.reset();
+    got = Buffer::allocate(account_, bytes, Buffer::Ask::kOptional);
+  }
+  if (got.ok()) return got;
+  return Buffer::allocate(account_, std::max(record, kPart), Buffer::Ask::kOwed);
 }
 
-std::uint32_t RowPages::new_page(std::size_t kind, std::uint32_t capacity) {
-  std::uint32_t at = 0;
-  if (!unused_.empty()) {
-    at = unused_.back();
-    unused_.pop_back();
-  } else {
-    at = static_cast<std::uint32_t>(pages_.size());
+std::uint32_t RowPages::new_page() {
+  if (unused_.empty()) {
     pages_.emplace_back();
+    return static_cast<std::uint32_t>(pages_.size() - 1);
   }
-  Page& page = pages_[at];
-  page.kind = kind;
-  page.capacity = capacity;
+  const std::uint32_t at = unused_.back();
+  unused_.pop_back();
   return at;
 }
 
-bool RowPages::grow(std::size_t kind) {
+Status RowPages::grow(std::size_t kind) {
   const std::size_t record = kinds_[kind].record;
   const std::size_t bytes = std::max(
       record, std::min(kPage, kLeastPage << std::min<std::uint32_t>(kinds_[kind].pages, 8)));
-  auto memory = allocate(bytes);
-  if (!memory) return false;
-  const std::uint32_t at = new_page(kind, static_cast<std::uint32_t>(bytes / record));
-  pages_[at].memory = std::move(memory);
-  pages_[at].memory->touch();
-  pages_[at].listed = true;
+  SW_ASSIGN(Buffer memory, memory_for(record, bytes));
+  memory.touch();
+  const std::uint32_t at = new_page();
+  Page& page = pages_[at];
+  page.kind = kind;
+  page.capacity = static_cast<std::uint32_t>(memory.size() / record);
+  page.memory = std::move(memory);
+  page.listed = true;
   kinds_[kind].open.push_back(at);
   ++kinds_[kind].pages;
   resident_.push_back(at);
-  return true;
-}
-
-Result<RowPages::Id> RowPages::write_alone(std::span<const std::byte> record) {
-  const std::size_t kind = kind_of(record.size());
-  Page written;
-  SW_RETURN_IF_ERROR(write(written, record));
-  const std::uint32_t at = new_page(kind, 1);
-  Page& page = pages_[at];
-  page.place = written.place;
-  page.checksums = std::move(written.checksums);
-  page.used = 1;
-  page.live = 1;
-  return id_of(at, 0);
+  return {};
 }
 
 Status RowPages::write(Page& page, std::span<const std::byte> bytes) {
@@ -131,24 +137,23 @@ Status RowPages::write(Page& page, std::span<const std::byte> bytes) {
   return {};
 }
 
-std::size_t RowPages::spill_one() {
+Result<std::optional<Buffer>> RowPages::spill_one() {
   // The newest full page: whoever reads in order needs the older ones first. Half-filled pages
   // only when there is nothing else.
   for (const bool want_full : {true, false}) {
     for (auto it = resident_.rbegin(); it != resident_.rend(); ++it) {
       Page& page = pages_[*it];
-      if (page.live == 0 || (want_full && !page.full())) continue;
+      if (want_full ? !page.full() : page.live == 0) continue;
       const std::size_t used = page.used * kinds_[page.kind].record;
-      if (!write(page, {page.memory->data(), used}).ok()) return 0;
-      const std::size_t bytes = page.memory->charged();
-      page.memory.reset();
+      SW_RETURN_IF_ERROR(write(page, {page.memory->data(), used}));
+      std::optional<Buffer> memory = std::exchange(page.memory, std::nullopt);
       page.free = -1;
       page.used = page.capacity;  // nothing is added on disk
       resident_.erase(std::next(it).base());
-      return bytes;
+      return memory;
     }
   }
-  return 0;
+  return std::optional<Buffer>();
 }
 
 Result<const std::byte*> RowPages::read(Id id) {

@@ -49,18 +49,18 @@ class RowPages {
 
   // Where to write a new record, and its id; null when no page in memory has room.
   std::byte* claim(std::size_t kind, Id& id);
-  // One more page, if need be in place of one that goes to disk. Never waits.
-  bool grow(std::size_t kind);
-  // A record that goes to disk at once.
-  Result<Id> write_alone(std::span<const std::byte> record);
+  // One more page, if need be in the memory of one that goes to disk; the first small one even on
+  // credit. Never waits. Fails when the disk does.
+  Status grow(std::size_t kind);
 
   // Valid until the next call of any method.
   Result<const std::byte*> read(Id id);
   void free(Id id);
 
-  // Writes one page to disk; the bytes its memory had, 0 when there is none to write or the disk
-  // is full.
-  std::size_t spill_one();
+  // Writes one page to disk and gives back its memory: nothing when there is no page to write.
+  Result<std::optional<Buffer>> spill_one();
+  // Forgets everything; the bytes of memory given back.
+  std::size_t clear();
 
  private:
   struct Page {
@@ -81,8 +81,8 @@ class RowPages {
     std::uint32_t pages = 0;          // ever made
   };
 
-  std::uint32_t new_page(std::size_t kind, std::uint32_t capacity);
-  std::optional<Buffer> allocate(std::size_t bytes);
+  std::uint32_t new_page();
+  Result<Buffer> memory_for(std::size_t record, std::size_t bytes);
   Status write(Page& page, std::span<const std::byte> bytes);
   Result<const std::byte*> fetch(std::uint32_t page, std::size_t begin, std::size_t end);
   void drop(std::uint32_t page);

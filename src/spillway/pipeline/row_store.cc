@@ -107,8 +107,8 @@ Result<RowStore::Slot> RowStore::put(const Chunk& rows, std::int64_t row) {
 }
 
 Result<RowStore::Slot> RowStore::put(const Row& row) {
-  const bool has_variant = std::ranges::any_of(
-      row.values, [](const Tensor& t) { return t.dtype() == DType::kVariant; });
+  const bool has_variant =
+      std::ranges::any_of(row.values, [](const Tensor& t) { return t.dtype() == DType::kVariant; });
   if (has_variant || row.footprint() >= kLargeRow) return put_large(row);
   Packed packed;
   if (in_layout(row.values, packed.pieces)) {
@@ -136,34 +136,27 @@ void RowStore::fill(std::byte* to, const Packed& row, const Origin& origin) {
   }
 }
 
-Result<RowStore::Slot> RowStore::put_packed(Packed& row, const Origin& origin) {
+Result<RowStore::Slot> RowStore::put_packed(const Packed& row, const Origin& origin) {
   listen();
-  for (int attempt = 0;; ++attempt) {
+  for (bool asked = false;; asked = true) {
+    Status full;
     {
       const MutexLock lock(mutex_);
       const std::size_t kind = pages_.kind_of(row.record);
       Slot slot = 0;
       std::byte* to = pages_.claim(kind, slot);
-      if (to == nullptr && pages_.grow(kind)) to = pages_.claim(kind, slot);
+      if (to == nullptr) {
+        full = pages_.grow(kind);
+        if (full.ok()) to = pages_.claim(kind, slot);
+      }
       if (to != nullptr) {
         fill(to, row, origin);
         ++rows_;
         return slot;
       }
-      if (attempt == 2) {
-        std::vector<std::byte> record(row.record);
-        fill(record.data(), row, origin);
-        auto alone = pages_.write_alone(record);
-        if (alone.ok()) {
-          ++rows_;
-        } else {
-          --scopes_[header_of(record.data()).scope].uses;
-        }
-        return alone;
-      }
     }
-    // None of our own rows can go: others may have something to give. Not under our lock.
-    if (budget_.reclaim(row.record) == 0) attempt = 1;
+    // Our own rows cannot go to disk: others may have something to give. Not under our lock.
+    if (asked || budget_.reclaim(row.record) == 0) return full;
   }
 }
 
@@ -287,8 +280,8 @@ void RowStore::erase(Slot slot) {
   free_slot(slot, scope);
 }
 
-Result<Row> RowStore::get(Slot slot, bool remove) {
-  if (is_large(slot)) return get_large(slot, remove);
+Result<Row> RowStore::get(Slot slot, Buffer::Ask ask, const AccountPtr& payer, bool remove) {
+  if (is_large(slot)) return get_large(slot, ask, payer, remove);
   std::vector<std::byte> bytes;
   Header header{};
   Row row;
@@ -306,11 +299,11 @@ Result<Row> RowStore::get(Slot slot, bool remove) {
     bytes.assign(from, from + (header.length == kInLayout ? layout_bytes_ : header.length));
   }
   if (header.length != kInLayout) {
-    SW_ASSIGN(row.values, parse_row_bytes(account_, bytes));
+    SW_ASSIGN(row.values, parse_row_bytes(payer, bytes, ask));
   } else {
     const std::byte* from = bytes.data();
     for (const Component& component : layout_) {
-      SW_ASSIGN(Tensor value, make_tensor(account_, component.dtype, component.shape));
+      SW_ASSIGN(Tensor value, make_tensor(payer, component.dtype, component.shape, ask));
       if (component.bytes > 0) std::memcpy(value.mutable_data(), from, component.bytes);
       value.buffer()->touch();
       from += component.bytes;
@@ -325,17 +318,17 @@ Result<Row> RowStore::get(Slot slot, bool remove) {
 }
 
 Result<Chunk> RowStore::get_rows(const StructurePtr& structure, std::span<const Slot> slots,
-                                 Buffer::Ask ask, bool remove) {
+                                 Buffer::Ask ask, const AccountPtr& payer, bool remove) {
   const bool packed = has_layout_ && std::ranges::none_of(slots, is_large);
   if (packed) {
-    SW_ASSIGN(std::optional<Chunk> blocks, get_blocks(structure, slots, ask, remove));
+    SW_ASSIGN(std::optional<Chunk> blocks, get_blocks(structure, slots, ask, payer, remove));
     if (blocks) return std::move(*blocks);
   }
   // Rows of several forms: all are read before any is freed.
   std::vector<Row> rows;
   rows.reserve(slots.size());
   for (const Slot slot : slots) {
-    SW_ASSIGN(Row row, get(slot, remove && slots.size() == 1));
+    SW_ASSIGN(Row row, get(slot, ask, payer, remove && slots.size() == 1));
     rows.push_back(std::move(row));
   }
   if (remove && slots.size() > 1) {
@@ -347,12 +340,12 @@ Result<Chunk> RowStore::get_rows(const StructurePtr& structure, std::span<const 
 // One block a component; nullopt when some row is not of the usual layout.
 Result<std::optional<Chunk>> RowStore::get_blocks(const StructurePtr& structure,
                                                   std::span<const Slot> slots, Buffer::Ask ask,
-                                                  bool remove) {
+                                                  const AccountPtr& payer, bool remove) {
   const auto rows = static_cast<std::int64_t>(slots.size());
   std::vector<Tensor> blocks;
   for (const Component& component : layout_) {
-    SW_ASSIGN(Tensor block, make_tensor(account_, component.dtype,
-                                        component.shape.with_leading(rows), ask));
+    SW_ASSIGN(Tensor block,
+              make_tensor(payer, component.dtype, component.shape.with_leading(rows), ask));
     blocks.push_back(std::move(block));
   }
   std::vector<Header> headers;
@@ -406,7 +399,7 @@ Origins RowStore::origins_of(std::span<const Header> headers) const {
   return Origins::column(std::move(each));
 }
 
-Result<Row> RowStore::get_large(Slot slot, bool remove) {
+Result<Row> RowStore::get_large(Slot slot, Buffer::Ask ask, const AccountPtr& payer, bool remove) {
   Row row;
   std::vector<Stored> stored;
   SpillFile* file = nullptr;
@@ -424,7 +417,7 @@ Result<Row> RowStore::get_large(Slot slot, bool remove) {
   }
   Status read;
   for (const Stored& part : stored) {
-    SW_ASSIGN(Buffer data, Buffer::allocate(account_, part.data.length, Buffer::Ask::kRequired));
+    SW_ASSIGN(Buffer data, Buffer::allocate(payer, part.data.length, ask));
     auto bytes = std::make_shared<Buffer>(std::move(data));
     read = file->read(part.data, bytes->data());
     bytes->touch();
@@ -433,8 +426,7 @@ Result<Row> RowStore::get_large(Slot slot, bool remove) {
       row.values.emplace_back(part.dtype, part.shape, std::move(bytes));
       continue;
     }
-    SW_ASSIGN(Buffer space,
-              Buffer::allocate(account_, part.offsets.length, Buffer::Ask::kRequired));
+    SW_ASSIGN(Buffer space, Buffer::allocate(payer, part.offsets.length, ask));
     auto offsets = std::make_shared<Buffer>(std::move(space));
     if (read.ok()) read = file->read(part.offsets, offsets->data());
     if (!read.ok()) break;
@@ -510,10 +502,32 @@ std::size_t RowStore::spill_locked(std::size_t wanted) {
     freed += bytes;
   }
   while (freed < wanted) {
-    const std::size_t bytes = pages_.spill_one();
-    if (bytes == 0) break;
-    freed += bytes;
+    auto memory = pages_.spill_one();
+    if (!memory.ok() || !memory.value()) break;
+    freed += memory.value()->charged();
   }
+  return freed;
+}
+
+std::size_t RowStore::drop_all() {
+  if (!mutex_.try_lock()) return 0;
+  std::size_t freed = pages_.clear();
+  for (const Large& large : large_) {
+    for (const Tensor& value : large.values) {
+      if (value.dtype() != DType::kVariant && !shared_by_others(value)) freed += charged(value);
+    }
+    for (const Stored& part : large.stored) {
+      disk_.release(part.data);
+      disk_.release(part.offsets);
+    }
+  }
+  large_.clear();
+  free_large_.clear();
+  scopes_.clear();
+  free_scopes_.clear();
+  scope_ids_.clear();
+  rows_ = 0;
+  mutex_.unlock();
   return freed;
 }
 

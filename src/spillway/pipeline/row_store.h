@@ -43,21 +43,28 @@ class RowStore {
   Result<Slot> put(const Chunk& rows, std::int64_t row);
   Result<Slot> put(const Row& row);
   // An error of take() for want of memory leaves the row in its slot; DATA_LOSS uses it up.
-  Result<Row> take(Slot slot) { return get(slot, true); }
-  Result<Row> peek(Slot slot) { return get(slot, false); }
+  Result<Row> take(Slot slot) { return get(slot, Buffer::Ask::kRequired, account_, true); }
+  Result<Row> peek(Slot slot) { return get(slot, Buffer::Ask::kRequired, account_, false); }
   void erase(Slot slot);
 
   // The rows in this order as one chunk, in blocks where they are packed alike. With kOptional it
   // fails instead of waiting for memory; callers then ask for fewer. When it fails every row stays.
   Result<Chunk> take_rows(const StructurePtr& structure, std::span<const Slot> slots,
                           Buffer::Ask ask = Buffer::Ask::kRequired) {
-    return get_rows(structure, slots, ask, true);
+    return get_rows(structure, slots, ask, account_, true);
   }
+  Result<Chunk> peek_rows(const StructurePtr& structure, std::span<const Slot> slots) {
+    return get_rows(structure, slots, Buffer::Ask::kRequired, account_, false);
+  }
+  // `payer` is charged for what had to be copied.
   Result<Chunk> peek_rows(const StructurePtr& structure, std::span<const Slot> slots,
-                          Buffer::Ask ask = Buffer::Ask::kRequired) {
-    return get_rows(structure, slots, ask, false);
+                          Buffer::Ask ask, const AccountPtr& payer) {
+    return get_rows(structure, slots, ask, payer, false);
   }
 
+  // Forgets all rows; about how many bytes of memory that gave back. 0, and nothing changed, while
+  // another thread is in here. Never waits.
+  std::size_t drop_all();
   // Writes about `wanted` bytes of rows to disk and gives their memory back; what it freed, 0 also
   // while another thread is in here. Never waits. The budget calls it under pressure.
   std::size_t spill(std::size_t wanted);
@@ -101,16 +108,16 @@ class RowStore {
     std::size_t record = 0;
   };
 
-  Result<Row> get(Slot slot, bool remove);
-  Result<Row> get_large(Slot slot, bool remove);
+  Result<Row> get(Slot slot, Buffer::Ask ask, const AccountPtr& payer, bool remove);
+  Result<Row> get_large(Slot slot, Buffer::Ask ask, const AccountPtr& payer, bool remove);
   Result<Chunk> get_rows(const StructurePtr& structure, std::span<const Slot> slots,
-                         Buffer::Ask ask, bool remove);
+                         Buffer::Ask ask, const AccountPtr& payer, bool remove);
   Result<std::optional<Chunk>> get_blocks(const StructurePtr& structure,
                                           std::span<const Slot> slots, Buffer::Ask ask,
-                                          bool remove);
+                                          const AccountPtr& payer, bool remove);
 
   bool in_layout(std::span<const Tensor> values, std::vector<std::span<const std::byte>>& pieces);
-  Result<Slot> put_packed(Packed& row, const Origin& origin);
+  Result<Slot> put_packed(const Packed& row, const Origin& origin);
   Result<Slot> put_large(const Row& row);
   bool settle_in(Large& large) SW_REQUIRES(mutex_);
   Slot add_large(Large large) SW_REQUIRES(mutex_);

@@ -18,7 +18,7 @@ std::size_t Row::footprint() const {
 Chunk Chunk::from_row(StructurePtr structure, Row row) {
   std::vector<Column> columns;
   columns.reserve(row.values.size());
-  for (Tensor& value : row.values) {
+  for (const Tensor& value : row.values) {
     // A single row is a block of one: same bytes, one more dimension.
     Shape shape = value.shape().with_leading(1);
     columns.emplace_back(value.reshaped(std::move(shape)));

@@ -21,9 +21,10 @@ Result<Inferred> infer(const Node& node) {
 }
 
 Status different_shapes(const RowGatherer::Mismatch& m) {
-  return bad_data(Code::kInvalidArgument, "Cannot batch tensors with different shapes in component ",
-                  m.component, ". First element had shape ", m.first.bracketed(), " and element ",
-                  m.row, " had shape ", m.shape.bracketed(), ".");
+  return bad_data(Code::kInvalidArgument,
+                  "Cannot batch tensors with different shapes in component ", m.component,
+                  ". First element had shape ", m.first.bracketed(), " and element ", m.row,
+                  " had shape ", m.shape.bracketed(), ".");
 }
 
 bool all_blocks(const Chunk& rows) {
@@ -227,8 +228,9 @@ constexpr ParamDef kParams[] = {
 extern constexpr OperatorDef batch_operator{
     .name = "batch",
     .summary = "Stacks `batch_size` consecutive elements into one.",
-    .example = ">>> list(sw.Dataset.range(5).batch(2).as_numpy_iterator())\n"
-               "[array([0, 1]), array([2, 3]), array([4])]",
+    .example =
+        ">>> list(sw.Dataset.range(5).batch(2).as_numpy_iterator())\n"
+        "[array([0, 1]), array([2, 3]), array([4])]",
     .params = kParams,
     .fallible = true,
     .ratio = Ratio::kCounted,

@@ -9,8 +9,8 @@ namespace {
 Result<StructurePtr> common(const StructurePtr& a, const StructurePtr& b) {
   auto joined = common_structure(a, b);
   if (joined.ok()) return joined;
-  Status status = invalid_argument("Incompatible dataset elements:\n  ", a->to_string(),
-                                   " vs.   ", b->to_string());
+  Status status = invalid_argument("Incompatible dataset elements:\n  ", a->to_string(), " vs.   ",
+                                   b->to_string());
   status.edit().type = "TypeError";
   return status;
 }
@@ -128,9 +128,10 @@ constexpr ParamDef kParams[] = {
 extern constexpr OperatorDef concatenate_operator{
     .name = "concatenate",
     .summary = "Goes on with the elements of `dataset`.",
-    .example = ">>> a = sw.Dataset.range(2)\n"
-               ">>> list(a.concatenate(sw.Dataset.range(5, 7)).as_numpy_iterator())\n"
-               "[np.int64(0), np.int64(1), np.int64(5), np.int64(6)]",
+    .example =
+        ">>> a = sw.Dataset.range(2)\n"
+        ">>> list(a.concatenate(sw.Dataset.range(5, 7)).as_numpy_iterator())\n"
+        "[np.int64(0), np.int64(1), np.int64(5), np.int64(6)]",
     .params = kParams,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "spillway/pipeline/operator.h"
@@ -59,17 +60,28 @@ constexpr Counting kCounting{fill<T>, first<T>};
 
 const Counting* counting_for(DType dtype) {
   switch (dtype) {
-    case DType::kInt64: return &kCounting<std::int64_t>;
-    case DType::kInt32: return &kCounting<std::int32_t>;
-    case DType::kInt16: return &kCounting<std::int16_t>;
-    case DType::kInt8: return &kCounting<std::int8_t>;
-    case DType::kUInt8: return &kCounting<std::uint8_t>;
-    case DType::kUInt16: return &kCounting<std::uint16_t>;
-    case DType::kUInt32: return &kCounting<std::uint32_t>;
-    case DType::kUInt64: return &kCounting<std::uint64_t>;
-    case DType::kFloat32: return &kCounting<float>;
-    case DType::kFloat64: return &kCounting<double>;
-    default: return nullptr;
+    case DType::kInt64:
+      return &kCounting<std::int64_t>;
+    case DType::kInt32:
+      return &kCounting<std::int32_t>;
+    case DType::kInt16:
+      return &kCounting<std::int16_t>;
+    case DType::kInt8:
+      return &kCounting<std::int8_t>;
+    case DType::kUInt8:
+      return &kCounting<std::uint8_t>;
+    case DType::kUInt16:
+      return &kCounting<std::uint16_t>;
+    case DType::kUInt32:
+      return &kCounting<std::uint32_t>;
+    case DType::kUInt64:
+      return &kCounting<std::uint64_t>;
+    case DType::kFloat32:
+      return &kCounting<float>;
+    case DType::kFloat64:
+      return &kCounting<double>;
+    default:
+      return nullptr;
   }
 }
 
@@ -87,7 +99,7 @@ Result<Inferred> infer(const Node& node) {
   }
   for (const std::string_view param : {"start", "step"}) {
     const auto* fraction = std::get_if<double>(&node.param(param));
-    if (fraction == nullptr || is_floating(*dtype)) continue;
+    if (fraction == nullptr || is_floating(*dtype) || *fraction == std::floor(*fraction)) continue;
     std::ostringstream text;
     text << *fraction;
     return cannot_convert(text.str(), name);
@@ -153,8 +165,9 @@ constexpr ParamDef kParams[] = {
 extern constexpr OperatorDef counter_operator{
     .name = "counter",
     .summary = "Counts from `start` by `step`, without end.",
-    .example = ">>> list(sw.Dataset.counter(3, 4).take(3).as_numpy_iterator())\n"
-               "[np.int64(3), np.int64(7), np.int64(11)]",
+    .example =
+        ">>> list(sw.Dataset.counter(3, 4).take(3).as_numpy_iterator())\n"
+        "[np.int64(3), np.int64(7), np.int64(11)]",
     .params = kParams,
     .inputs = 0,
     .ratio = Ratio::kSource,

@@ -115,8 +115,9 @@ constexpr ParamDef kParams[] = {
 extern constexpr OperatorDef enumerate_operator{
     .name = "enumerate",
     .summary = "Numbers the elements: (number, element).",
-    .example = ">>> list(sw.Dataset.range(7, 9).enumerate(start=5).as_numpy_iterator())\n"
-               "[(np.int64(5), np.int64(7)), (np.int64(6), np.int64(8))]",
+    .example =
+        ">>> list(sw.Dataset.range(7, 9).enumerate(start=5).as_numpy_iterator())\n"
+        "[(np.int64(5), np.int64(7)), (np.int64(6), np.int64(8))]",
     .params = kParams,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {

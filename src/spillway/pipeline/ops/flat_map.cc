@@ -8,8 +8,8 @@ Result<Inferred> infer(const Node& node) {
   const StructurePtr out = node.function_param("map_func")->output();
   if (out == nullptr) return Inferred{nullptr, kUnknownCount};
   if (out->kind() != Structure::Kind::kDataset || out->shape().rank() != 0) {
-    Status status = invalid_argument(
-        "The `map_func` argument must return a `Dataset` object. Got ", out->to_string(), ".");
+    Status status = invalid_argument("The `map_func` argument must return a `Dataset` object. Got ",
+                                     out->to_string(), ".");
     status.edit().type = "TypeError";
     return status;
   }
@@ -95,9 +95,10 @@ constexpr ParamDef kParams[] = {
 extern constexpr OperatorDef flat_map_operator{
     .name = "flat_map",
     .summary = "Makes a dataset of each element and walks them one after the other.",
-    .example = ">>> ds = sw.Dataset.from_tensor_slices([[1, 2], [3, 4]])\n"
-               ">>> list(ds.flat_map(sw.Dataset.from_tensor_slices).as_numpy_iterator())\n"
-               "[np.int32(1), np.int32(2), np.int32(3), np.int32(4)]",
+    .example =
+        ">>> ds = sw.Dataset.from_tensor_slices([[1, 2], [3, 4]])\n"
+        ">>> list(ds.flat_map(sw.Dataset.from_tensor_slices).as_numpy_iterator())\n"
+        "[np.int32(1), np.int32(2), np.int32(3), np.int32(4)]",
     .params = kParams,
     .effects = Effects::kUserCode,
     .fallible = true,

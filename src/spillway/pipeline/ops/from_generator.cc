@@ -52,7 +52,7 @@ struct Shared {
   std::int64_t ahead_ns = 1'000'000;
 
   struct Item {
-    std::shared_ptr<RowBlock> block;
+    std::shared_ptr<GrowingRows> block;
     Generator::Filled filled;
     bool closed = false;  // the maker is done with the block
     std::int64_t taken = 0;
@@ -98,7 +98,7 @@ std::int64_t rows_wanted(Shared& shared) SW_REQUIRES(shared.mutex) {
 }
 
 // A block for `rows` rows, or for one when they do not all fit now.
-Result<std::shared_ptr<RowBlock>> make_block(Shared& shared, std::int64_t rows) {
+Result<std::shared_ptr<GrowingRows>> make_block(Shared& shared, std::int64_t rows) {
   std::vector<Tensor> slots;
   if (shared.row_bytes > 0) {
     const AccountPtr& account = shared.stage->account();
@@ -117,10 +117,10 @@ Result<std::shared_ptr<RowBlock>> make_block(Shared& shared, std::int64_t rows) 
         }
         slots.push_back(std::move(slot).value());
       }
-      if (failed.ok()) return std::make_shared<RowBlock>(shared.structure, count, std::move(slots));
+      if (failed.ok()) return std::make_shared<GrowingRows>(shared.structure, count, std::move(slots));
     }
   }
-  return std::make_shared<RowBlock>(shared.structure, rows, std::move(slots));
+  return std::make_shared<GrowingRows>(shared.structure, rows, std::move(slots));
 }
 
 void finish(Shared& shared) {
@@ -131,7 +131,7 @@ void finish(Shared& shared) {
 
 void fail(Shared& shared, Status error) {
   const MutexLock lock(shared.mutex);
-  auto block = std::make_shared<RowBlock>(shared.structure, 0, std::vector<Tensor>());
+  auto block = std::make_shared<GrowingRows>(shared.structure, 0, std::vector<Tensor>());
   shared.items.push_back(
       {std::move(block), {Generator::More::kError, std::move(error), true}, true, 0});
   shared.changed.notify_all();
@@ -186,7 +186,7 @@ void generate(const SharedPtr& shared) {
       fail(*shared, std::move(block).status());
       break;
     }
-    RowBlock& open = *block.value();
+    GrowingRows& open = *block.value();
     {
       const MutexLock lock(shared->mutex);
       shared->items.push_back({block.value(), {}, false, 0});

@@ -28,7 +28,7 @@ class CountingGenerator final : public Generator {
     note_thread();
     --witness_->alive;
   }
-  Filled fill(RowBlock& block, std::int64_t, const std::atomic<bool>& stop) override {
+  Filled fill(GrowingRows& block, std::int64_t, const std::atomic<bool>& stop) override {
     note_thread();
     while (!block.full() && !stop) {
       if (at_ == stop_) return {More::kEnd, {}, true};
@@ -57,8 +57,7 @@ class CountingFactory final : public GeneratorFactory {
   CountingFactory(std::int64_t stop, std::int64_t bad, std::shared_ptr<Witness> witness)
       : stop_(stop), bad_(bad), witness_(std::move(witness)) {}
   Result<std::unique_ptr<Generator>> start(const AccountPtr&) override {
-    return std::unique_ptr<Generator>(
-        std::make_unique<CountingGenerator>(stop_, bad_, witness_));
+    return std::unique_ptr<Generator>(std::make_unique<CountingGenerator>(stop_, bad_, witness_));
   }
   std::string describe() const override { return "counting"; }
   std::string code() const override { return "counting"; }
@@ -84,8 +83,7 @@ TEST(FromGenerator, GivesItsElementsInOrder) {
 }
 
 TEST(FromGenerator, HandsOutAnErrorInItsPlaceAndGoesOn) {
-  check_operator(
-      {.build = [] { return counting(4, 1); }, .expect = {"0", "!UNKNOWN", "2", "3"}});
+  check_operator({.build = [] { return counting(4, 1); }, .expect = {"0", "!UNKNOWN", "2", "3"}});
 }
 
 TEST(FromGenerator, IsMadeAdvancedAndClosedOnOneThread) {
@@ -110,8 +108,7 @@ TEST(FromGenerator, WithoutReadAheadAdvancesOnlyWhenAsked) {
 
 TEST(FromGenerator, NeverLooksBeyondAKnownBound) {
   auto witness = std::make_shared<Witness>();
-  const NodePtr ten =
-      node("take", {{"count", std::int64_t{10}}}, {counting(1000, -1, witness)});
+  const NodePtr ten = node("take", {{"count", std::int64_t{10}}}, {counting(1000, -1, witness)});
   EXPECT_EQ(elements(ten).size(), 10U);
   EXPECT_EQ(witness->advanced, 10);
 }

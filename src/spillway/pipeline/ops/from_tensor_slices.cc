@@ -26,8 +26,8 @@ Result<Inferred> infer(const Node& node) {
   const std::int64_t rows = element->values[0].shape()[0];
   for (const Tensor& value : element->values) {
     if (value.shape()[0] == rows) continue;
-    return value_error(invalid_argument("Dimensions ", rows, " and ", value.shape()[0],
-                                        " are not compatible"));
+    return value_error(
+        invalid_argument("Dimensions ", rows, " and ", value.shape()[0], " are not compatible"));
   }
   std::vector<Tensor> first;
   for (const Tensor& value : element->values) {
@@ -53,8 +53,8 @@ class SlicesIterator final : public Iterator {
   // rows next makes something of their size.
   Next pull(const Demand& demand) override {
     if (at_ >= rows_) return end_of_data();
-    const auto fit = std::max<std::int64_t>(
-        1, static_cast<std::int64_t>(demand.bytes / row_bytes_));
+    const auto fit =
+        std::max<std::int64_t>(1, static_cast<std::int64_t>(demand.bytes / row_bytes_));
     const std::int64_t rows = std::min({demand.rows, fit, rows_ - at_});
     std::vector<Column> columns;
     columns.reserve(element_->values.size());
@@ -120,8 +120,9 @@ constexpr ParamDef kParams[] = {
 extern constexpr OperatorDef from_tensor_slices_operator{
     .name = "from_tensor_slices",
     .summary = "One element for each index of the tensors' first dimension.",
-    .example = ">>> list(sw.Dataset.from_tensor_slices([1, 2, 3]).as_numpy_iterator())\n"
-               "[np.int32(1), np.int32(2), np.int32(3)]",
+    .example =
+        ">>> list(sw.Dataset.from_tensor_slices([1, 2, 3]).as_numpy_iterator())\n"
+        "[np.int32(1), np.int32(2), np.int32(3)]",
     .params = kParams,
     .inputs = 0,
     .ratio = Ratio::kSource,

@@ -72,8 +72,9 @@ constexpr ParamDef kParams[] = {
 extern constexpr OperatorDef from_tensors_operator{
     .name = "from_tensors",
     .summary = "One element: the tensors as they are.",
-    .example = ">>> list(sw.Dataset.from_tensors([1, 2, 3]).as_numpy_iterator())\n"
-               "[array([1, 2, 3], dtype=int32)]",
+    .example =
+        ">>> list(sw.Dataset.from_tensors([1, 2, 3]).as_numpy_iterator())\n"
+        "[array([1, 2, 3], dtype=int32)]",
     .params = kParams,
     .inputs = 0,
     .ratio = Ratio::kSource,

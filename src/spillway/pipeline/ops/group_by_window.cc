@@ -75,7 +75,8 @@ Status get_positions(StateReader& in, std::vector<std::int64_t>& positions) {
 }
 
 // A full window is reduced and drained before more is read; what is left at the end follows in the
-// order of the keys. A group whose reduce_func fails is given up, so that the next one's turn comes.
+// order of the keys. A group whose reduce_func fails is given up, so that the next one's turn
+// comes.
 class GroupByWindowIterator final : public Iterator {
  public:
   GroupByWindowIterator(const OpenContext& context, IteratorPtr input)
@@ -337,11 +338,12 @@ constexpr ParamDef kParams[] = {
 extern constexpr OperatorDef group_by_window_operator{
     .name = "group_by_window",
     .summary = "Collects elements of equal key into windows and makes a dataset of each.",
-    .example = ">>> ds = sw.Dataset.range(6).group_by_window(\n"
-               "...     key_func=lambda x: x % 2, reduce_func=lambda key, rows: rows.batch(3),\n"
-               "...     window_size=3)\n"
-               ">>> [batch.tolist() for batch in ds.as_numpy_iterator()]\n"
-               "[[0, 2, 4], [1, 3, 5]]",
+    .example =
+        ">>> ds = sw.Dataset.range(6).group_by_window(\n"
+        "...     key_func=lambda x: x % 2, reduce_func=lambda key, rows: rows.batch(3),\n"
+        "...     window_size=3)\n"
+        ">>> [batch.tolist() for batch in ds.as_numpy_iterator()]\n"
+        "[[0, 2, 4], [1, 3, 5]]",
     .params = kParams,
     .effects = Effects::kUserCode,
     .fallible = true,

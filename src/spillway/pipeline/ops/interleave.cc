@@ -38,8 +38,8 @@ Result<Inferred> infer(const Node& node) {
   const StructurePtr out = node.function_param("map_func")->output();
   if (out == nullptr) return Inferred{nullptr, cardinality};
   if (out->kind() != Structure::Kind::kDataset || out->shape().rank() != 0) {
-    Status status = invalid_argument(
-        "The `map_func` argument must return a `Dataset` object. Got ", out->to_string(), ".");
+    Status status = invalid_argument("The `map_func` argument must return a `Dataset` object. Got ",
+                                     out->to_string(), ".");
     status.edit().type = "TypeError";
     return status;
   }
@@ -61,8 +61,8 @@ class Pass {
   Pass(std::int64_t outer, Stage& stage, IteratorPtr rows, Ahead::Limits limits)
       : outer_(outer),
         overpull_(false),
-        ahead_(std::in_place, stage,
-               std::make_unique<Input>(std::move(rows), Input::Habit::kHolds), limits) {}
+        ahead_(std::in_place, stage, std::make_unique<Input>(std::move(rows), Input::Habit::kHolds),
+               limits) {}
 
   std::int64_t outer() const { return outer_; }  // position of the element it was made from
   bool ready() const { return ahead_ ? ahead_->ready() : input_->unread_rows() > 0; }
@@ -209,8 +209,7 @@ class InterleaveIterator final : public Iterator {
   }
 
   Next take(Pass& pass, const Demand& demand) {
-    const std::int64_t most =
-        cycle_ == 1 ? demand.rows : std::min(demand.rows, block_ - in_block_);
+    const std::int64_t most = cycle_ == 1 ? demand.rows : std::min(demand.rows, block_ - in_block_);
     surplus_ -= pass.surplus();
     const bool roomy = surplus_ + kSurplusPull <= kMostSurplus;
     Demand beyond = demand;
@@ -337,7 +336,8 @@ class InterleaveIterator final : public Iterator {
 
 constexpr ParamDef kParams[] = {
     {"map_func", ParamType::kFunction, "", "element -> dataset"},
-    {"cycle_length", ParamType::kInt, "None", "datasets walked at a time; None: chosen by the CPUs"},
+    {"cycle_length", ParamType::kInt, "None",
+     "datasets walked at a time; None: chosen by the CPUs"},
     {"block_length", ParamType::kInt, "None", "elements taken in a row from one dataset; None: 1"},
     {"num_parallel_calls", ParamType::kInt, "None",
      "datasets read ahead at a time; the order stays the same", true},
@@ -349,11 +349,12 @@ constexpr ParamDef kParams[] = {
 extern constexpr OperatorDef interleave_operator{
     .name = "interleave",
     .summary = "Makes a dataset of each element and walks several of them in turn.",
-    .example = ">>> ds = sw.Dataset.range(1, 4)\n"
-               ">>> ds = ds.interleave(lambda x: sw.Dataset.from_tensors(x).repeat(2), "
-               "cycle_length=2)\n"
-               ">>> [int(x) for x in ds.as_numpy_iterator()]\n"
-               "[1, 2, 1, 2, 3, 3]",
+    .example =
+        ">>> ds = sw.Dataset.range(1, 4)\n"
+        ">>> ds = ds.interleave(lambda x: sw.Dataset.from_tensors(x).repeat(2), "
+        "cycle_length=2)\n"
+        ">>> [int(x) for x in ds.as_numpy_iterator()]\n"
+        "[1, 2, 1, 2, 3, 3]",
     .params = kParams,
     .effects = Effects::kUserCode,
     .fallible = true,

@@ -69,7 +69,8 @@ Result<Inferred> infer(const Node& node) {
   const ElementPtr patterns = node.element_param("file_pattern");
   if (patterns == nullptr || patterns->values.size() != 1 ||
       patterns->values[0].dtype() != DType::kString || patterns->values[0].shape().rank() > 1) {
-    Status status = invalid_argument("list_files: file_pattern must be a string or a vector of them");
+    Status status =
+        invalid_argument("list_files: file_pattern must be a string or a vector of them");
     status.edit().type = "ValueError";
     return status;
   }
@@ -161,8 +162,9 @@ constexpr ParamDef kParams[] = {
 extern constexpr OperatorDef list_files_operator{
     .name = "list_files",
     .summary = "The names of the files that match, sorted.",
-    .example = ">>> list(sw.Dataset.list_files('/etc/host*s', shuffle=False).as_numpy_iterator())\n"
-               "[b'/etc/hosts']",
+    .example =
+        ">>> list(sw.Dataset.list_files('/etc/host*s', shuffle=False).as_numpy_iterator())\n"
+        "[b'/etc/hosts']",
     .params = kParams,
     .inputs = 0,
     .ratio = Ratio::kSource,

@@ -34,13 +34,13 @@ TEST_P(MapForms, KeepsOrder) {
 }
 
 TEST_P(MapForms, HandsOutAnErrorInItsPlaceAndGoesOn) {
-  check_operator(
-      {.build =
-           [] {
-             return node("map", {{"map_func", fails_at(2)}, {"num_parallel_calls", calls()}},
-                         {range(4)});
-           },
-       .expect = {"0", "1", "!DATA_LOSS", "3"}});
+  check_operator({.build =
+                      [] {
+                        return node("map",
+                                    {{"map_func", fails_at(2)}, {"num_parallel_calls", calls()}},
+                                    {range(4)});
+                      },
+                  .expect = {"0", "1", "!DATA_LOSS", "3"}});
 }
 
 TEST_P(MapForms, NamesStageLineIndexAndOriginOfTheFailingElement) {
@@ -87,11 +87,10 @@ TEST(Map, RetriesAndCountsTheAttempts) {
 TEST(Map, GivesUpAfterMaxErrors) {
   const FunctionPtr bad = scalar_fn(
       [](std::int64_t) -> Result<std::int64_t> { return bad_data(Code::kDataLoss, "bad"); });
-  const Opened opened = open(node("map",
-                                  {{"map_func", bad},
-                                   {"on_error", std::string("skip")},
-                                   {"max_errors", std::int64_t{2}}},
-                                  {range(10)}));
+  const Opened opened = open(
+      node("map",
+           {{"map_func", bad}, {"on_error", std::string("skip")}, {"max_errors", std::int64_t{2}}},
+           {range(10)}));
   const Next next = opened.it->next(Demand::one());
   ASSERT_FALSE(next.ok());
   EXPECT_EQ(next.error().info().type, "TooManyErrors");

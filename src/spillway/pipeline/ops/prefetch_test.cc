@@ -12,8 +12,9 @@ namespace {
 TEST(Prefetch, ChangesNothingButTheTime) {
   for (const std::int64_t size : {-1, 0, 1, 3, 100}) {
     SCOPED_TRACE(size);
-    check_operator({.build = [size] { return node("prefetch", {{"buffer_size", size}}, {range(5)}); },
-                    .expect = {"0", "1", "2", "3", "4"}});
+    check_operator(
+        {.build = [size] { return node("prefetch", {{"buffer_size", size}}, {range(5)}); },
+         .expect = {"0", "1", "2", "3", "4"}});
   }
 }
 

@@ -70,8 +70,8 @@ class RandomIterator final : public Iterator {
         stream_(seeds_.first, seeds_.second) {}
 
   Next pull(const Demand& demand) override {
-    const auto fit = std::max<std::int64_t>(
-        1, static_cast<std::int64_t>(demand.bytes / sizeof(std::int64_t)));
+    const auto fit =
+        std::max<std::int64_t>(1, static_cast<std::int64_t>(demand.bytes / sizeof(std::int64_t)));
     const std::int64_t rows = std::min(demand.rows, fit);
     const auto base = static_cast<std::int64_t>(stream_.draws());
     SW_ASSIGN(Tensor block, make_tensor(account(), DType::kInt64, Shape{rows}));
@@ -129,8 +129,9 @@ constexpr ParamDef kParams[] = {
 extern constexpr OperatorDef random_operator{
     .name = "random",
     .summary = "Random numbers from 0 to 2**32 - 1, without end.",
-    .example = ">>> list(sw.Dataset.random(seed=4).take(2).as_numpy_iterator())\n"
-               "[np.int64(3128586565), np.int64(2023892699)]",
+    .example =
+        ">>> list(sw.Dataset.random(seed=4).take(2).as_numpy_iterator())\n"
+        "[np.int64(3128586565), np.int64(2023892699)]",
     .params = kParams,
     .inputs = 0,
     .effects = Effects::kSharedState,

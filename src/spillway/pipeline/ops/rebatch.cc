@@ -49,8 +49,8 @@ class RebatchIterator final : public Iterator {
   RebatchIterator(const OpenContext& context, IteratorPtr input)
       : Iterator(context.stage(), context.epoch()),
         rows_(std::move(input), *context.node().inputs()[0],
-              unbatched_structure(context.node().inputs()[0]->structure()),
-              context.stage()->name(), context.epoch()),
+              unbatched_structure(context.node().inputs()[0]->structure()), context.stage()->name(),
+              context.epoch()),
         sizes_(context.node().ints_param("batch_size")),
         drop_(context.node().bool_param("drop_remainder")),
         structure_(context.node().structure()) {}
@@ -111,7 +111,8 @@ class RebatchIterator final : public Iterator {
     Row row;
     for (const Structure* leaf : structure_->leaves()) {
       std::vector<std::int64_t> dims{0};
-      if (leaf->shape().has_rank()) dims.assign(leaf->shape().dims().begin(), leaf->shape().dims().end());
+      if (leaf->shape().has_rank())
+        dims.assign(leaf->shape().dims().begin(), leaf->shape().dims().end());
       dims[0] = 0;
       for (std::int64_t& dim : dims) dim = std::max<std::int64_t>(0, dim);
       const Shape shape{std::span<const std::int64_t>(dims)};
@@ -148,8 +149,9 @@ constexpr ParamDef kParams[] = {
 extern constexpr OperatorDef rebatch_operator{
     .name = "rebatch",
     .summary = "Cuts batches into batches of another size.",
-    .example = ">>> list(sw.Dataset.range(6).batch(2).rebatch(3).as_numpy_iterator())\n"
-               "[array([0, 1, 2]), array([3, 4, 5])]",
+    .example =
+        ">>> list(sw.Dataset.range(6).batch(2).rebatch(3).as_numpy_iterator())\n"
+        "[array([0, 1, 2]), array([3, 4, 5])]",
     .params = kParams,
     .fallible = true,
     .ratio = Ratio::kCounted,

@@ -101,8 +101,7 @@ class ReduceIterator final : public Iterator {
   Status step(Row row, const StructurePtr& element, std::int64_t index) {
     std::vector<Tensor> values = state_;
     for (Tensor& value : row.values) values.push_back(std::move(value));
-    const StructurePtr both =
-        Structure::tuple({observed(*initial_->structure, state_), element});
+    const StructurePtr both = Structure::tuple({observed(*initial_->structure, state_), element});
     StructurePtr out_structure;
     SW_ASSIGN(Row out, call_row(stage(), *function_, both, std::move(values), row.origin, index,
                                 epoch(), &out_structure));
@@ -133,8 +132,9 @@ constexpr ParamDef kParams[] = {
 extern constexpr OperatorDef reduce_operator{
     .name = "reduce",
     .summary = "Combines all elements into one.",
-    .example = ">>> int(sw.Dataset.range(5).reduce(np.int64(0), lambda state, x: state + x))\n"
-               "10",
+    .example =
+        ">>> int(sw.Dataset.range(5).reduce(np.int64(0), lambda state, x: state + x))\n"
+        "10",
     .params = kParams,
     .effects = Effects::kUserCode,
     .fallible = true,

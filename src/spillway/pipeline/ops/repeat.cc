@@ -108,8 +108,9 @@ constexpr ParamDef kParams[] = {
 extern constexpr OperatorDef repeat_operator{
     .name = "repeat",
     .summary = "Goes through the dataset `count` times.",
-    .example = ">>> list(sw.Dataset.range(2).repeat(2).as_numpy_iterator())\n"
-               "[np.int64(0), np.int64(1), np.int64(0), np.int64(1)]",
+    .example =
+        ">>> list(sw.Dataset.range(2).repeat(2).as_numpy_iterator())\n"
+        "[np.int64(0), np.int64(1), np.int64(0), np.int64(1)]",
     .params = kParams,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {

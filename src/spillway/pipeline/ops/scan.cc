@@ -100,8 +100,7 @@ class ScanIterator final : public Iterator {
                    StructurePtr& structure) {
     std::vector<Tensor> values = state_;
     for (Tensor& value : row.values) values.push_back(std::move(value));
-    const StructurePtr both =
-        Structure::tuple({observed(*initial_->structure, state_), element});
+    const StructurePtr both = Structure::tuple({observed(*initial_->structure, state_), element});
     StructurePtr out_structure;
     SW_ASSIGN(Row out, call_row(stage(), *function_, both, std::move(values), row.origin, index,
                                 epoch(), &out_structure));
@@ -132,9 +131,10 @@ constexpr ParamDef kParams[] = {
 extern constexpr OperatorDef scan_operator{
     .name = "scan",
     .summary = "Applies a function that carries a state from element to element.",
-    .example = ">>> ds = sw.Dataset.range(4).scan(np.int64(0), lambda state, x: (state + x, state))\n"
-               ">>> [int(x) for x in ds.as_numpy_iterator()]\n"
-               "[0, 0, 1, 3]",
+    .example =
+        ">>> ds = sw.Dataset.range(4).scan(np.int64(0), lambda state, x: (state + x, state))\n"
+        ">>> [int(x) for x in ds.as_numpy_iterator()]\n"
+        "[0, 0, 1, 3]",
     .params = kParams,
     .effects = Effects::kUserCode,
     .fallible = true,

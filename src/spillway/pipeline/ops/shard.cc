@@ -111,8 +111,9 @@ constexpr ParamDef kParams[] = {
 extern constexpr OperatorDef shard_operator{
     .name = "shard",
     .summary = "Keeps every `num_shards`-th element, beginning with element `index`.",
-    .example = ">>> list(sw.Dataset.range(5).shard(2, 1).as_numpy_iterator())\n"
-               "[np.int64(1), np.int64(3)]",
+    .example =
+        ">>> list(sw.Dataset.range(5).shard(2, 1).as_numpy_iterator())\n"
+        "[np.int64(1), np.int64(3)]",
     .params = kParams,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {

@@ -2,15 +2,13 @@
 #include <limits>
 #include <unordered_map>
 
-#include "spillway/base/random.h"
 #include "spillway/pipeline/input.h"
 #include "spillway/pipeline/row_store.h"
 #include "spillway/pipeline/run.h"
+#include "spillway/pipeline/shuffle_order.h"
 
 namespace spillway {
 namespace {
-
-using Limits = std::numeric_limits<std::int64_t>;
 
 Result<Inferred> infer(const Node& node) {
   const std::int64_t size = node.int_param("buffer_size");
@@ -20,52 +18,10 @@ Result<Inferred> infer(const Node& node) {
   return infer_same(node);
 }
 
-// ---- Seeds
-
-struct Seeds {
-  std::uint64_t first = 0;
-  std::uint64_t second = 0;
-};
-
-// The node's own generator: every new pass draws its pair from it, or uses the pair itself when
-// each pass is to be alike. Without a seed from the user both are drawn once, for the node's life.
-class SeedSource {
- public:
-  SeedSource(Seeds seeds, bool reshuffle) : reshuffle_(reshuffle), seeds_(seeds) {
-    if (seeds_.first == 0 && seeds_.second == 0) seeds_ = {entropy64(), entropy64()};
-    stream_ = PhiloxStream(seeds_.first, seeds_.second);
-  }
-  Seeds draw() {
-    const MutexLock lock(mutex_);
-    if (!reshuffle_) return seeds_;
-    const std::uint64_t first = stream_.next();
-    return {first, stream_.next()};
-  }
-  void save(StateWriter& out) const {
-    const MutexLock lock(mutex_);
-    out.put(static_cast<std::int64_t>(seeds_.first));
-    out.put(static_cast<std::int64_t>(seeds_.second));
-    out.put(static_cast<std::int64_t>(stream_.draws()));
-  }
-  Status restore(StateReader& in) {
-    std::int64_t first = 0;
-    std::int64_t second = 0;
-    std::int64_t draws = 0;
-    SW_RETURN_IF_ERROR(in.get(first));
-    SW_RETURN_IF_ERROR(in.get(second));
-    SW_RETURN_IF_ERROR(in.get(draws));
-    const MutexLock lock(mutex_);
-    seeds_ = {static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(second)};
-    stream_ = PhiloxStream::at(seeds_.first, seeds_.second, static_cast<std::uint64_t>(draws));
-    return {};
-  }
-
- private:
-  const bool reshuffle_;
-  mutable Mutex mutex_;
-  Seeds seeds_ SW_GUARDED_BY(mutex_);
-  PhiloxStream stream_ SW_GUARDED_BY(mutex_);
-};
+std::int64_t buffer_size(const Node& node) {
+  const std::int64_t size = node.int_param("buffer_size");
+  return size == kUnknownCount ? std::numeric_limits<std::int64_t>::max() : size;
+}
 
 std::shared_ptr<SeedSource> seed_source(const Node& node) {
   return node.shared<SeedSource>([&] {
@@ -73,122 +29,6 @@ std::shared_ptr<SeedSource> seed_source(const Node& node) {
                                               static_cast<std::uint64_t>(node.int_param("seed2"))},
                                         node.bool_param("reshuffle_each_iteration", true));
   });
-}
-
-// ---- The buffer
-
-// TensorFlow's shuffle buffer: a ring of which a random one leaves, its place taken by the oldest.
-// Grows as it is filled, up to `capacity`.
-template <class T>
-class Ring {
- public:
-  explicit Ring(std::int64_t capacity) : capacity_(static_cast<std::uint64_t>(capacity)) {}
-  std::uint64_t size() const { return size_; }
-  bool full() const { return size_ == capacity_; }
-  void push(T item) {
-    std::uint64_t at = head_ + size_;
-    if (at >= capacity_) at -= capacity_;
-    if (at == items_.size()) {
-      items_.push_back(item);
-    } else {
-      items_[at] = item;
-    }
-    ++size_;
-  }
-  T pop(PhiloxStream& random) {
-    const std::uint32_t number = random.next();
-    // A size of 32 bits divides four times faster.
-    std::uint64_t at = size_ <= UINT32_MAX ? number % static_cast<std::uint32_t>(size_) : number;
-    at += head_;
-    if (at >= capacity_) at -= capacity_;
-    const T out = std::exchange(items_[at], items_[head_]);
-    if (++head_ == capacity_) head_ = 0;
-    --size_;
-    return out;
-  }
-  // In order of age. Fewer places from now on: for a buffer that found no room.
-  void shrink_to_fit() {
-    std::vector<T> rest;
-    for_each([&](T& item) { rest.push_back(item); });
-    items_ = std::move(rest);
-    head_ = 0;
-    capacity_ = std::max<std::uint64_t>(size_, 1);
-  }
-  template <class Fn>
-  void for_each(Fn&& fn) {
-    for (std::uint64_t i = 0; i < size_; ++i) {
-      std::uint64_t at = head_ + i;
-      if (at >= capacity_) at -= capacity_;
-      fn(items_[at]);
-    }
-  }
-  std::uint64_t capacity() const { return capacity_; }
-  std::size_t bytes() const { return items_.capacity() * sizeof(T); }
-  void reserve(std::size_t items) { items_.reserve(items); }
-
- private:
-  std::uint64_t capacity_;
-  std::uint64_t head_ = 0;
-  std::uint64_t size_ = 0;
-  std::vector<T> items_;
-};
-
-// What both forms of the iterator save: a checkpoint of one restores into the other, as memory
-// allows.
-struct Progress {
-  Seeds seeds;                // of this pass
-  std::int64_t emitted = 0;   // rows handed on: one random number each
-  std::int64_t pushed = 0;    // rows that entered the buffer
-  std::int64_t errors = 0;    // positions of the input without a row, before the oldest needed
-  std::vector<std::int64_t> recent_errors;  // and since, ascending
-  std::vector<std::int64_t> ring;  // ordinals in the buffer, when a shrunk one cannot be replayed
-  std::string input;               // how to come back to the oldest needed row
-
-  void save(StateWriter& out) const {
-    for (const std::int64_t value :
-         {static_cast<std::int64_t>(seeds.first), static_cast<std::int64_t>(seeds.second), emitted,
-          pushed, errors}) {
-      out.put(value);
-    }
-    for (const auto* list : {&recent_errors, &ring}) {
-      out.put(static_cast<std::int64_t>(list->size()));
-      for (std::size_t i = 0; i < list->size(); ++i) {
-        out.put((*list)[i] - (i > 0 ? (*list)[i - 1] : 0));
-      }
-    }
-    out.put(input);
-  }
-  Status restore(StateReader& in) {
-    std::int64_t first = 0;
-    std::int64_t second = 0;
-    for (std::int64_t* value : {&first, &second, &emitted, &pushed, &errors}) {
-      SW_RETURN_IF_ERROR(in.get(*value));
-    }
-    seeds = {static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(second)};
-    for (auto* list : {&recent_errors, &ring}) {
-      std::int64_t count = 0;
-      SW_RETURN_IF_ERROR(in.get(count));
-      std::int64_t last = 0;
-      for (std::int64_t i = 0; i < count; ++i) {
-        std::int64_t step = 0;
-        SW_RETURN_IF_ERROR(in.get(step));
-        list->push_back(last += step);
-      }
-    }
-    if (emitted < 0 || pushed < emitted) return invalid_argument("checkpoint: shuffle: bad count");
-    return in.get(input);
-  }
-};
-
-// Runs the first `emitted` steps again. What enters the k-th time is make(k).
-template <class T, class Make>
-void replay(Ring<T>& ring, PhiloxStream& random, std::int64_t emitted, std::int64_t pushed,
-            Make&& make) {
-  std::int64_t next = 0;
-  for (std::int64_t step = 0; step <= emitted; ++step) {
-    while (next < pushed && !ring.full()) ring.push(make(next++));
-    if (step < emitted) ring.pop(random);
-  }
 }
 
 // ---- Over inputs with random access
@@ -201,17 +41,15 @@ class IndexShuffle final : public Iterator {
         source_(seed_source(context.node())),
         input_(std::move(input)),
         size_(input_->size()),
-        buffer_(std::min(context.node().int_param("buffer_size") == kUnknownCount
-                             ? Limits::max()
-                             : context.node().int_param("buffer_size"),
-                         std::max<std::int64_t>(size_, 1))),
+        buffer_(std::min(buffer_size(context.node()), std::max<std::int64_t>(size_, 1))),
         paid_(std::move(paid)),
         ring_(buffer_),
         epoch_outer_(context.outer()) {
     progress_.seeds = source_->draw();
     random_ = PhiloxStream(progress_.seeds.first, progress_.seeds.second);
     collect_sources(context.stage()->node());
-    stats().effective = buffer_;
+    stats().effective = context.node().int_param("buffer_size");
+    ring_.reserve(static_cast<std::size_t>(buffer_));
   }
 
   Next pull(const Demand& demand) override {
@@ -219,9 +57,9 @@ class IndexShuffle final : public Iterator {
     const std::span<const std::int64_t> left(indices_.data() + drawn_,
                                              static_cast<std::size_t>(drawn_end_ - drawn_));
     if (left.empty()) return end_of_data();
-    auto rows = input_->at(left.first(std::min<std::size_t>(
-                               left.size(), static_cast<std::size_t>(demand.rows))),
-                           account());
+    auto rows = input_->at(
+        left.first(std::min<std::size_t>(left.size(), static_cast<std::size_t>(demand.rows))),
+        account());
     // Too much at a time? One row is all that must fit.
     if (!rows.ok() && left.size() > 1) rows = input_->at(left.first(1), account());
     if (!rows.ok()) return std::move(rows).status();
@@ -241,7 +79,7 @@ class IndexShuffle final : public Iterator {
   }
 
   Status save(StateWriter& out) const override {
-    Progress progress = progress_;
+    ShuffleProgress progress = progress_;
     progress.pushed = progress.emitted + std::min(buffer_, size_ - progress.emitted);
     source_->save(out);
     progress.save(out);
@@ -252,6 +90,15 @@ class IndexShuffle final : public Iterator {
     SW_RETURN_IF_ERROR(progress_.restore(in));
     if (progress_.emitted > size_) return invalid_argument("checkpoint: shuffle: bad count");
     random_ = PhiloxStream(progress_.seeds.first, progress_.seeds.second);
+    if (progress_.shrunk) {
+      for (const std::int64_t index : progress_.ring) ring_.push(static_cast<std::uint32_t>(index));
+      entered_ = progress_.pushed;
+      random_ = PhiloxStream::at(progress_.seeds.first, progress_.seeds.second,
+                                 static_cast<std::uint64_t>(progress_.emitted));
+      progress_.ring.clear();
+      progress_.shrunk = false;
+      return {};
+    }
     for (std::int64_t i = 0; i < progress_.emitted; ++i) advance();
     return {};
   }
@@ -264,8 +111,8 @@ class IndexShuffle final : public Iterator {
   void draw(const Demand& demand) {
     const StructurePtr& structure = stage().node().structure();
     const std::int64_t bytes = structure == nullptr ? -1 : structure->static_bytes();
-    const auto by_bytes =
-        static_cast<std::int64_t>(demand.bytes) / std::max<std::int64_t>(bytes < 0 ? 1024 : bytes, 1);
+    const auto by_bytes = static_cast<std::int64_t>(demand.bytes) /
+                          std::max<std::int64_t>(bytes < 0 ? 1024 : bytes, 1);
     const std::int64_t rows = std::clamp<std::int64_t>(by_bytes, 1, demand.rows);
     indices_.clear();
     for (std::int64_t i = 0; i < rows; ++i) {
@@ -307,7 +154,7 @@ class IndexShuffle final : public Iterator {
   const Reservation paid_;  // for the ring
   Ring<std::uint32_t> ring_;
   const Origin epoch_outer_;
-  Progress progress_;
+  ShuffleProgress progress_;
   PhiloxStream random_;
   std::int64_t entered_ = 0;
   std::vector<std::int64_t> indices_;  // drawn and not yet handed on: [drawn_, drawn_end_)
@@ -320,123 +167,305 @@ class IndexShuffle final : public Iterator {
 // ---- Over any input
 
 struct Held {
-  RowStore::Slot slot = -1;     // -1: not read again yet after a restore
-  std::int64_t position = 0;    // in the input
+  RowStore::Slot slot = -1;   // -1: to be read again after a restore
+  std::int64_t position = 0;  // in the input
 };
 
+// Rows wait in a store that spills, so a seeded order holds at every memory limit. Pulls exactly
+// what TensorFlow pulls: the buffer full, then one for one.
 class BufferShuffle final : public Iterator {
  public:
   BufferShuffle(const OpenContext& context, IteratorPtr input)
       : Iterator(context.stage(), context.epoch()),
         source_(seed_source(context.node())),
         input_(std::move(input), Input::Habit::kHolds),
-        may_shrink_(context.node().bool_param("shrink") ||
-                    (context.node().int_param("seed") == 0 &&
-                     context.node().int_param("seed2") == 0)),
-        ring_(context.node().int_param("buffer_size") == kUnknownCount
-                  ? Limits::max()
-                  : context.node().int_param("buffer_size")),
+        may_shrink_(
+            context.node().bool_param("shrink") ||
+            (context.node().int_param("seed") == 0 && context.node().int_param("seed2") == 0)),
+        ring_(buffer_size(context.node())),
         rows_(context.stage()) {
     progress_.seeds = source_->draw();
     random_ = PhiloxStream(progress_.seeds.first, progress_.seeds.second);
-    if (ring_.capacity() < static_cast<std::uint64_t>(Limits::max())) {
-      stats().effective = static_cast<std::int64_t>(ring_.capacity());
-    }
+    stats().effective = context.node().int_param("buffer_size");
   }
 
   Next pull(const Demand& demand) override {
-    if (!missing_.empty()) SW_RETURN_IF_ERROR(read_again());
-    if (popped_.empty()) {
-      SW_RETURN_IF_ERROR(fill(demand));
+    if (restoring_) SW_RETURN_IF_ERROR(read_again());
+    for (;;) {
+      drop_lost();
+      if (!popped_.empty()) return hand_on(demand);
+      if (ring_.full() || (ended_ && ring_.size() > 0)) {
+        pop(ended_ ? rows_within(demand) : 1);
+        continue;
+      }
+      if (ended_) return end_of_data();
       SW_RETURN_IF_ERROR(step(demand));
+      if (direct_) return std::exchange(direct_, std::nullopt);
     }
-    if (direct_) return std::exchange(direct_, std::nullopt);
-    if (popped_.empty()) return end_of_data();
-    return hand_on(demand);
   }
 
-  Status save(StateWriter& out) const override {
-    // Rows that left the buffer and were not handed on go back into it: so many fewer had to enter.
-    Progress progress = progress_;
-    const auto popped = static_cast<std::int64_t>(popped_.size());
-    std::int64_t oldest = consumed_;
-    ring_.for_each([&](const Held& held) { oldest = std::min(oldest, held.position); });
-    for (const Held& held : popped_) oldest = std::min(oldest, held.position);
-    if (shrunk_) {
-      for (const Held& held : popped_) progress.ring.push_back(held.position);
-      ring_.for_each([&](const Held& held) { progress.ring.push_back(held.position); });
-    } else if (popped > 0) {
-      const std::int64_t most =
-          progress.emitted + std::min<std::int64_t>(progress.pushed - progress.emitted,
-                                                    static_cast<std::int64_t>(ring_.capacity()));
-      progress.pushed = most;
-    }
-    while (!progress.recent_errors.empty() && progress.recent_errors.front() < oldest) {
-      ++progress.errors;
-      progress.recent_errors.erase(progress.recent_errors.begin());
-    }
-    StateWriter below;
-    SW_RETURN_IF_ERROR(input_.save(below, oldest));
-    progress.input = std::move(below).take();
-    source_->save(out);
-    progress.save(out);
-    return {};
-  }
-
-  Status restore(StateReader& in) override {
-    SW_RETURN_IF_ERROR(source_->restore(in));
-    SW_RETURN_IF_ERROR(progress_.restore(in));
-    random_ = PhiloxStream(progress_.seeds.first, progress_.seeds.second);
-    const std::string input = std::exchange(progress_.input, "");
-    if (!progress_.ring.empty()) {
-      return resume_shrunk(input);
-    }
-    replay(ring_, random_, progress_.emitted, progress_.pushed,
-           [](std::int64_t ordinal) { return Held{-1, ordinal}; });
-    const auto total = progress_.pushed + progress_.errors +
-                       static_cast<std::int64_t>(progress_.recent_errors.size());
-    return resume(input, total, false);
-  }
+  Status save(StateWriter& out) const override;
+  Status restore(StateReader& in) override;
 
  private:
-  // From ordinals to positions: each error before a row moves it by one.
-  std::int64_t position_of(std::int64_t ordinal) const {
-    std::int64_t position = ordinal + progress_.errors;
-    for (const std::int64_t error : progress_.recent_errors) {
-      if (error > position) break;
-      ++position;
-    }
-    return position;
+  std::int64_t rows_within(const Demand& demand) const {
+    const std::size_t each =
+        std::max<std::size_t>(1, seen_bytes_ / std::max<std::size_t>(1, seen_));
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(demand.bytes / each), 1, demand.rows);
   }
-  Status resume_shrunk(const std::string& input) {
+  void pop(std::int64_t rows) {
+    for (; rows > 0 && ring_.size() > 0; --rows) popped_.push_back(ring_.pop(random_));
+  }
+  // Rows that could not be read again after a restore; their errors were told then.
+  void drop_lost() {
+    while (!popped_.empty() && popped_.front().slot < 0) {
+      popped_.erase(popped_.begin());
+      ++progress_.emitted;
+    }
+  }
+  Status step(const Demand& demand);
+  Status no_room(Chunk rest, Status why);
+  Next hand_on(const Demand& demand);
+  Status read_again();
+  std::int64_t oldest() const;
+  void forget();
+
+  const std::shared_ptr<SeedSource> source_;
+  Input input_;
+  const bool may_shrink_;
+  ShuffleProgress progress_;
+  PhiloxStream random_;
+  Ring<Held> ring_;
+  Reservation ring_paid_;
+  std::vector<Held> popped_;     // chosen, not yet handed on
+  std::optional<Chunk> direct_;  // passed the buffer by: there was no room even for it
+  RowStore rows_;
+  StructurePtr structure_;
+  std::size_t seen_ = 0;  // rows, and their bytes
+  std::size_t seen_bytes_ = 0;
+  std::int64_t consumed_ = 0;  // positions of the input that are done with or held
+  std::int64_t forgotten_at_ = 0;
+  bool ended_ = false;
+  bool shrunk_ = false;
+  bool restoring_ = false;
+};
+
+// Pulls as many rows as the missing places and the demand want; each that finds the buffer full
+// sends one out.
+Status BufferShuffle::step(const Demand& demand) {
+  const std::uint64_t missing = ring_.capacity() - ring_.size() - 1;
+  Demand wanted = demand;
+  if (missing > 0) {
+    constexpr std::uint64_t kMost = 1 << 20;
+    wanted = {static_cast<std::int64_t>(std::min(missing, kMost)) + demand.rows,
+              std::max(demand.bytes, RowPages::kPage), demand.time_ns};
+  }
+  const std::int64_t before = input_.position();
+  Next next = input_.next(wanted);
+  consumed_ = input_.position();
+  if (!next.ok()) {
+    if (consumed_ > before) progress_.recent_errors.push_back(before);
+    return std::move(next).status();
+  }
+  if (!next.value()) {
+    ended_ = true;
+    return {};
+  }
+  const Chunk& chunk = *next.value();
+  structure_ = chunk.structure();
+  seen_ += static_cast<std::size_t>(chunk.rows());
+  seen_bytes_ += chunk.footprint();
+  for (std::int64_t i = 0; i < chunk.rows(); ++i) {
+    auto slot = rows_.put(chunk, i);
+    if (!slot.ok()) return no_room(chunk.slice(i, chunk.rows()), std::move(slot).status());
+    ring_.push({slot.value(), before + i});
+    ++progress_.pushed;
+    if (ring_.full()) pop(1);
+  }
+  if (ring_.bytes() > ring_paid_.bytes()) ring_paid_ = account()->charge(ring_.bytes());
+  forget();
+  return {};
+}
+
+// Neither memory nor disk takes another row. What left the buffer goes out first; then a smaller
+// buffer where that is allowed, else the error: the row itself stays for another try.
+Status BufferShuffle::no_room(Chunk rest, Status why) {
+  if (popped_.empty() && !may_shrink_) {
+    input_.unread(std::move(rest));
+    consumed_ = input_.position();
+    return why;
+  }
+  if (popped_.empty() && ring_.size() == 0) {
+    direct_ = rest.slice(0, 1);
+    random_.next();
+    ++progress_.emitted;
+    ++progress_.pushed;
+    if (rest.rows() > 1) input_.unread(rest.slice(1, rest.rows()));
+  } else {
+    if (popped_.empty()) {
+      ring_.shrink_to_fit();
+      stats().effective = static_cast<std::int64_t>(ring_.capacity());
+    }
+    input_.unread(std::move(rest));
+  }
+  shrunk_ |= popped_.empty();
+  consumed_ = input_.position();
+  return {};
+}
+
+Next BufferShuffle::hand_on(const Demand& demand) {
+  std::vector<RowStore::Slot> slots;
+  for (const Held& held : popped_) {
+    if (held.slot < 0 || slots.size() == static_cast<std::size_t>(demand.rows)) break;
+    slots.push_back(held.slot);
+  }
+  std::size_t rows = slots.size();
+  auto chunk = rows_.take_rows(structure_, slots,
+                               rows > 1 ? Buffer::Ask::kOptional : Buffer::Ask::kRequired);
+  // Too much at a time? One row is all that must fit.
+  if (!chunk.ok() && rows > 1) {
+    rows = 1;
+    chunk = rows_.take_rows(structure_, std::span(slots).first(1));
+  }
+  if (chunk.ok() || chunk.error().kind() != ErrorKind::kResource) {
+    popped_.erase(popped_.begin(), popped_.begin() + static_cast<std::ptrdiff_t>(rows));
+    progress_.emitted += static_cast<std::int64_t>(rows);
+  }
+  if (!chunk.ok()) return std::move(chunk).status();
+  return std::optional<Chunk>(std::move(chunk).value());
+}
+
+std::int64_t BufferShuffle::oldest() const {
+  std::int64_t position = consumed_;
+  for (std::uint64_t i = 0; i < ring_.size(); ++i) position = std::min(position, ring_[i].position);
+  for (const Held& held : popped_) position = std::min(position, held.position);
+  return position;
+}
+
+// Looking for the oldest row costs the buffer's size: once in so many rows.
+void BufferShuffle::forget() {
+  const auto every = std::max<std::int64_t>(1024, static_cast<std::int64_t>(ring_.size()));
+  if (progress_.emitted - forgotten_at_ < every) return;
+  forgotten_at_ = progress_.emitted;
+  const std::int64_t needed = oldest();
+  input_.forget_before(needed);
+  progress_.forget_errors_before(needed);
+}
+
+Status BufferShuffle::save(StateWriter& out) const {
+  ShuffleProgress progress = progress_;
+  std::int64_t needed = oldest();
+  if (shrunk_) {
+    for (const Held& held : popped_) progress.ring.push_back(held.position);
+    for (std::uint64_t i = 0; i < ring_.size(); ++i) progress.ring.push_back(ring_[i].position);
+  } else {
+    // Chosen rows that were not handed on go back: as many fewer have entered.
+    progress.pushed = progress.emitted + std::min<std::int64_t>(progress.pushed - progress.emitted,
+                                                                std::int64_t(ring_.capacity()));
+  }
+  progress.shrunk = shrunk_;
+  progress.forget_errors_before(needed);
+  StateWriter below;
+  SW_RETURN_IF_ERROR(input_.save(below, std::min(needed, input_.position())));
+  progress.input = std::move(below).take();
+  source_->save(out);
+  progress.save(out);
+  return {};
+}
+
+Status BufferShuffle::restore(StateReader& in) {
+  SW_RETURN_IF_ERROR(source_->restore(in));
+  SW_RETURN_IF_ERROR(progress_.restore(in));
+  random_ = PhiloxStream(progress_.seeds.first, progress_.seeds.second);
+  if (progress_.shrunk) {
     shrunk_ = true;
     random_ = PhiloxStream::at(progress_.seeds.first, progress_.seeds.second,
                                static_cast<std::uint64_t>(progress_.emitted));
     for (const std::int64_t position : progress_.ring) ring_.push({-1, position});
-    ring_.shrink_to_fit();
     progress_.ring.clear();
-    stats().effective = static_cast<std::int64_t>(ring_.capacity());
-    return resume(input, progress_.pushed + progress_.errors +
-                             static_cast<std::int64_t>(progress_.recent_errors.size()),
-                  true);
-  }
-  Status resume(const std::string& input, std::int64_t total, bool are_positions) {
-    consumed_ = total;
-    std::int64_t oldest = total;
-    ring_.for_each([&](Held& held) {
-      if (!are_positions) held.position = position_of(held.position);
-      oldest = std::min(oldest, held.position);
-      missing_.push_back(&held);
-    });
-    std::ranges::sort(missing_, std::greater(), [](const Held* held) { return held->position; });
-    if (input.empty()) {  // saved where the input offered random access
-      if (oldest > 0) return input_.skip(oldest);
-      return {};
+  } else {
+    replay(ring_, random_, progress_.emitted, progress_.pushed,
+           [](std::int64_t ordinal) { return Held{-1, ordinal}; });
+    for (std::uint64_t i = 0; i < ring_.size(); ++i) {
+      ring_[i].position = progress_.position_of(ring_[i].position);
     }
-    StateReader reader(input);
-    return input_.restore(reader);
   }
-};
+  ring_paid_ = account()->charge(ring_.bytes());
+  consumed_ = progress_.pushed + progress_.errors +
+              static_cast<std::int64_t>(progress_.recent_errors.size());
+  restoring_ = true;
+  forgotten_at_ = progress_.emitted;
+  // Without a state of the input (saved where it offered random access) it starts at its beginning.
+  const std::string below = std::exchange(progress_.input, "");
+  if (below.empty()) return {};
+  StateReader reader(below);
+  return input_.restore(reader);
+}
+
+// Reads the rows of the restored buffer again, passing over the others. Errors met before were
+// told before.
+Status BufferShuffle::read_again() {
+  std::vector<Held*> missing;
+  for (std::uint64_t i = 0; i < ring_.size(); ++i) {
+    if (ring_[i].slot < 0) missing.push_back(&ring_[i]);
+  }
+  std::ranges::sort(missing, std::greater(), [](const Held* held) { return held->position; });
+  while (input_.position() < consumed_) {
+    const std::int64_t at = input_.position();
+    while (!missing.empty() && missing.back()->position < at) missing.pop_back();
+    Next next = input_.next({consumed_ - at, RowPages::kPage, 1'000'000});
+    if (!next.ok()) {
+      if (input_.position() == at) return std::move(next).status();
+      const bool known = std::ranges::binary_search(progress_.recent_errors, at);
+      if (!known && !missing.empty() && missing.back()->position == at) {
+        return std::move(next).status();
+      }
+      continue;
+    }
+    if (!next.value()) break;
+    const Chunk& chunk = *next.value();
+    structure_ = chunk.structure();
+    seen_ += static_cast<std::size_t>(chunk.rows());
+    seen_bytes_ += chunk.footprint();
+    while (!missing.empty() && missing.back()->position < at + chunk.rows()) {
+      const std::int64_t row = missing.back()->position - at;
+      auto slot = rows_.put(chunk, row);
+      if (!slot.ok()) {
+        input_.unread(chunk.slice(row, chunk.rows()));
+        return std::move(slot).status();
+      }
+      missing.back()->slot = slot.value();
+      missing.pop_back();
+    }
+  }
+  restoring_ = false;
+  return {};
+}
+
+// Passes that differ inside one pass (repeat) need each row's own epoch: random access has none.
+bool is_one_pass(const Node& node) {
+  return node.op().name != "repeat" &&
+         std::ranges::all_of(node.inputs(), [](const NodePtr& n) { return is_one_pass(*n); });
+}
+
+Result<IteratorPtr> open(const OpenContext& context) {
+  const Node& input = *context.node().inputs()[0];
+  if (is_pure(input) && is_one_pass(input)) {
+    IndexedPtr indexed = open_indexed(input);
+    if (indexed != nullptr && indexed->size() <= UINT32_MAX) {
+      const std::int64_t places = std::min(buffer_size(context.node()), indexed->size());
+      auto paid = context.stage()->account()->try_reserve(static_cast<std::size_t>(places) *
+                                                          sizeof(std::uint32_t));
+      // No room even for the indices: the other form spills.
+      if (paid) {
+        return IteratorPtr(
+            std::make_unique<IndexShuffle>(context, std::move(indexed), std::move(*paid)));
+      }
+    }
+  }
+  SW_ASSIGN(IteratorPtr below, context.open_input(0));
+  return IteratorPtr(std::make_unique<BufferShuffle>(context, std::move(below)));
+}
 
 constexpr ParamDef kParams[] = {
     {"buffer_size", ParamType::kInt, "", "elements to choose from; -2: all of them"},
@@ -448,4 +477,17 @@ constexpr ParamDef kParams[] = {
 };
 
 }  // namespace
+
+extern constexpr OperatorDef shuffle_operator{
+    .name = "shuffle",
+    .summary = "Hands on elements in random order, each chosen among the next `buffer_size`.",
+    .example =
+        ">>> list(sw.Dataset.range(5).shuffle(5, seed=42).as_numpy_iterator())\n"
+        "[np.int64(0), np.int64(4), np.int64(1), np.int64(3), np.int64(2)]",
+    .params = kParams,
+    .effects = Effects::kSharedState,
+    .fallible = true,
+    .infer = infer,
+    .open = open};
+
 }  // namespace spillway

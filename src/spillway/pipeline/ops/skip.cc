@@ -81,8 +81,9 @@ constexpr ParamDef kParams[] = {
 extern constexpr OperatorDef skip_operator{
     .name = "skip",
     .summary = "Leaves out the first `count` elements.",
-    .example = ">>> list(sw.Dataset.range(5).skip(3).as_numpy_iterator())\n"
-               "[np.int64(3), np.int64(4)]",
+    .example =
+        ">>> list(sw.Dataset.range(5).skip(3).as_numpy_iterator())\n"
+        "[np.int64(3), np.int64(4)]",
     .params = kParams,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {

@@ -85,15 +85,16 @@ constexpr ParamDef kParams[] = {
 extern constexpr OperatorDef take_operator{
     .name = "take",
     .summary = "Ends after `count` elements.",
-    .example = ">>> list(sw.Dataset.range(10).take(2).as_numpy_iterator())\n"
-               "[np.int64(0), np.int64(1)]",
+    .example =
+        ">>> list(sw.Dataset.range(10).take(2).as_numpy_iterator())\n"
+        "[np.int64(0), np.int64(1)]",
     .params = kParams,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       const std::int64_t count = context.node().int_param("count");
-      const std::int64_t bound = count < 0                ? context.bound()
-                                 : context.bound() < 0    ? count
-                                                          : std::min(count, context.bound());
+      const std::int64_t bound = count < 0             ? context.bound()
+                                 : context.bound() < 0 ? count
+                                                       : std::min(count, context.bound());
       SW_ASSIGN(IteratorPtr input, context.open_input(0, context.epoch(), bound));
       return IteratorPtr(std::make_unique<TakeIterator>(context, std::move(input)));
     },

@@ -65,8 +65,8 @@ class TakeWhileIterator final : public Iterator {
     const std::int64_t first = input_.position() - rows.rows();
     const std::int64_t step = predicate_->holds_interpreter() ? 1 : rows.rows();
     for (std::int64_t begin = 0; begin < rows.rows(); begin += step) {
-      Function::Outcome outcome = call_rows(stage(), *predicate_, rows.slice(begin, begin + step),
-                                            first + begin, epoch());
+      Function::Outcome outcome =
+          call_rows(stage(), *predicate_, rows.slice(begin, begin + step), first + begin, epoch());
       for (std::int64_t i = 0; i < outcome.out.rows(); ++i) {
         auto keep = bool_result(outcome.out.columns()[0].row(i), "predicate");
         if (!keep.ok()) error_ = std::move(keep).status();
@@ -97,8 +97,9 @@ constexpr ParamDef kParams[] = {
 extern constexpr OperatorDef take_while_operator{
     .name = "take_while",
     .summary = "Ends before the first element for which `predicate` is false.",
-    .example = ">>> list(sw.Dataset.range(10).take_while(lambda x: x < 2).as_numpy_iterator())\n"
-               "[np.int64(0), np.int64(1)]",
+    .example =
+        ">>> list(sw.Dataset.range(10).take_while(lambda x: x < 2).as_numpy_iterator())\n"
+        "[np.int64(0), np.int64(1)]",
     .params = kParams,
     .effects = Effects::kUserCode,
     .fallible = true,

@@ -55,8 +55,9 @@ class UnbatchIterator final : public Iterator {
 extern constexpr OperatorDef unbatch_operator{
     .name = "unbatch",
     .summary = "Takes elements apart along their first dimension.",
-    .example = ">>> list(sw.Dataset.range(3).batch(2).unbatch().as_numpy_iterator())\n"
-               "[np.int64(0), np.int64(1), np.int64(2)]",
+    .example =
+        ">>> list(sw.Dataset.range(3).batch(2).unbatch().as_numpy_iterator())\n"
+        "[np.int64(0), np.int64(1), np.int64(2)]",
     .params = {},
     .fallible = true,
     .ratio = Ratio::kCounted,

@@ -15,9 +15,9 @@ constexpr std::size_t kStep = 64 * kKiB;
 constexpr std::size_t kPerValue = 80;
 
 Status unsupported(const std::string& type) {
-  Status status = invalid_argument(
-      "`tf.data.Dataset.unique` does not support type ", type,
-      " -- only `tf.int32`, `tf.int64`, and `tf.string` are supported.");
+  Status status =
+      invalid_argument("`tf.data.Dataset.unique` does not support type ", type,
+                       " -- only `tf.int32`, `tf.int64`, and `tf.string` are supported.");
   status.edit().type = "TypeError";
   return status;
 }
@@ -51,9 +51,7 @@ Result<Inferred> infer(const Node& node) {
 // Shape and content as bytes: equal exactly for equal values.
 void write_key(const Tensor& value, std::string& key) {
   key.clear();
-  const auto put = [&](std::int64_t n) {
-    key.append(reinterpret_cast<const char*>(&n), sizeof n);
-  };
+  const auto put = [&](std::int64_t n) { key.append(reinterpret_cast<const char*>(&n), sizeof n); };
   for (const std::int64_t dim : value.shape().dims()) put(dim);
   put(value.shape().rank());
   if (value.dtype() != DType::kString) {
@@ -162,9 +160,10 @@ class UniqueIterator final : public Iterator {
 extern constexpr OperatorDef unique_operator{
     .name = "unique",
     .summary = "Leaves out elements that came before.",
-    .example = ">>> ds = sw.Dataset.from_tensor_slices([1, 37, 2, 37, 2, 1])\n"
-               ">>> list(ds.unique().as_numpy_iterator())\n"
-               "[np.int32(1), np.int32(37), np.int32(2)]",
+    .example =
+        ">>> ds = sw.Dataset.from_tensor_slices([1, 37, 2, 37, 2, 1])\n"
+        ">>> list(ds.unique().as_numpy_iterator())\n"
+        "[np.int32(1), np.int32(37), np.int32(2)]",
     .params = {},
     .fallible = true,
     .ratio = Ratio::kCounted,

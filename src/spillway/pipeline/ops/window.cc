@@ -145,7 +145,10 @@ class WindowIterator final : public Iterator {
         if (segment.block == nullptr) return segment.error;
         const std::int64_t begin = segment.begin + wanted - first;
         runs.push_back({segment.block, begin, segment.begin + last - first, window_.stride});
-        wanted += runs.back().rows() * window_.stride;
+        if (__builtin_add_overflow(wanted + (runs.back().rows() - 1) * window_.stride,
+                                   window_.stride, &wanted)) {
+          break;
+        }
       }
       first += segment.positions();
       if (first >= window_.span()) break;
@@ -200,11 +203,12 @@ constexpr ParamDef kParams[] = {
 extern constexpr OperatorDef window_operator{
     .name = "window",
     .summary = "Gives datasets of `size` elements, each beginning `shift` after the one before.",
-    .example = ">>> for window in sw.Dataset.range(5).window(3, shift=2):\n"
-               "...     print([int(x) for x in window.as_numpy_iterator()])\n"
-               "[0, 1, 2]\n"
-               "[2, 3, 4]\n"
-               "[4]",
+    .example =
+        ">>> for window in sw.Dataset.range(5).window(3, shift=2):\n"
+        "...     print([int(x) for x in window.as_numpy_iterator()])\n"
+        "[0, 1, 2]\n"
+        "[2, 3, 4]\n"
+        "[4]",
     .params = kParams,
     .ratio = Ratio::kCounted,
     .infer = infer,

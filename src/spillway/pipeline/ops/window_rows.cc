@@ -24,7 +24,7 @@ Result<Chunk> RowBlock::read(std::int64_t begin, std::int64_t end, std::int64_t 
   const std::int64_t each = std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes_) / rows_);
   const std::int64_t fit = static_cast<std::int64_t>(bytes) / each;
   const std::int64_t rows =
-      std::min({(end - begin + stride - 1) / stride, most, std::max<std::int64_t>(1, fit)});
+      std::min({(end - begin - 1) / stride + 1, most, std::max<std::int64_t>(1, fit)});
   if (store_ == nullptr && stride == 1) return kept_.slice(begin, begin + rows);
   if (store_ == nullptr) {
     std::vector<Chunk> parts;
@@ -115,8 +115,9 @@ Result<Inferred> infer(const Node& node) {
   if (rows == nullptr) return internal_bug("window_rows: made from held rows only");
   const std::int64_t component = node.int_param("component", -1);
   if (component < 0) return Inferred{rows->element(), rows->rows()};
-  return Inferred{component_structure(*rows->element()->leaves()[static_cast<std::size_t>(component)]),
-                  rows->rows()};
+  return Inferred{
+      component_structure(*rows->element()->leaves()[static_cast<std::size_t>(component)]),
+      rows->rows()};
 }
 
 // Rows keep the origins they had before they were held.
@@ -141,8 +142,7 @@ class WindowRowsIterator final : public Iterator {
     const StructurePtr& structure = stage().node().structure();
     if (component_ < 0) return std::optional<Chunk>(chunk.with_structure(structure));
     std::vector<Column> column{chunk.columns()[static_cast<std::size_t>(component_)]};
-    return std::optional<Chunk>(
-        Chunk(structure, chunk.rows(), std::move(column), chunk.origins()));
+    return std::optional<Chunk>(Chunk(structure, chunk.rows(), std::move(column), chunk.origins()));
   }
 
   Status skip(std::int64_t rows) override {

@@ -196,11 +196,12 @@ constexpr ParamDef kParams[] = {
 extern constexpr OperatorDef zip_operator{
     .name = "zip",
     .summary = "Walks several datasets together; ends with the shortest.",
-    .example = ">>> a = sw.Dataset.range(1, 4)\n"
-               ">>> b = sw.Dataset.range(4, 7)\n"
-               ">>> list(sw.Dataset.zip((a, b)).as_numpy_iterator())\n"
-               "[(np.int64(1), np.int64(4)), (np.int64(2), np.int64(5)), "
-               "(np.int64(3), np.int64(6))]",
+    .example =
+        ">>> a = sw.Dataset.range(1, 4)\n"
+        ">>> b = sw.Dataset.range(4, 7)\n"
+        ">>> list(sw.Dataset.zip((a, b)).as_numpy_iterator())\n"
+        "[(np.int64(1), np.int64(4)), (np.int64(2), np.int64(5)), "
+        "(np.int64(3), np.int64(6))]",
     .params = kParams,
     .inputs = 0,
     .ratio = Ratio::kCounted,

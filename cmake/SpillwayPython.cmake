@@ -1,0 +1,24 @@
+find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module)
+# Asking the interpreter works the same under pip, the presets and an editable rebuild.
+execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
+  OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${Python_EXECUTABLE} -c "import numpy; print(numpy.get_include())"
+  OUTPUT_VARIABLE numpy_include OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+find_package(nanobind CONFIG REQUIRED)
+nanobind_add_module(_native NB_STATIC NB_SUPPRESS_WARNINGS
+  python/native/arrays.cc
+  python/native/bind_iterator.cc
+  python/native/bind_memory.cc
+  python/native/bind_spec.cc
+  python/native/file_watch.cc
+  python/native/module.cc
+  python/native/nest.cc
+  python/native/numpy_guard.cc
+  python/native/objects.cc
+  python/native/py_function.cc
+  python/native/py_generator.cc
+  python/native/python.cc)
+target_include_directories(_native SYSTEM PRIVATE ${numpy_include})
+target_include_directories(_native PRIVATE python/native)
+target_link_libraries(_native PRIVATE spillway spillway_flags)
+install(TARGETS _native LIBRARY DESTINATION spillway COMPONENT python)

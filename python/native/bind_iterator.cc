@@ -1,0 +1,242 @@
+// The iterator: hands rows out one by one, as fast as Python can take them.
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.h"
+#include "nest.h"
+#include "spillway/base/interrupt.h"
+#include "spillway/pipeline/consumer.h"
+
+namespace nb = nanobind;
+
+namespace spillway::python {
+namespace {
+
+// Ctrl-C while the main thread waits in the engine. The signal's handler has run when this says
+// yes, and its exception is pending.
+bool poll_signals() {
+  const WithGil gil;
+  return PyErr_CheckSignals() != 0;
+}
+
+// Lets a dataset tell of its last pass, also when the iterator is gone, without keeping it alive.
+class AuditBox {
+ public:
+  void follow(const std::shared_ptr<Consumer>& consumer) { consumer_ = consumer; }
+  void close(Audit audit) { last_ = std::move(audit); }
+  Audit audit() const {
+    const auto consumer = consumer_.lock();
+    return consumer != nullptr ? consumer->audit() : last_;
+  }
+
+ private:
+  std::weak_ptr<Consumer> consumer_;
+  Audit last_;
+};
+
+class NativeIterator {
+ public:
+  explicit NativeIterator(std::unique_ptr<Consumer> consumer)
+      : consumer_(std::move(consumer)), box_(std::make_shared<AuditBox>()) {
+    box_->follow(consumer_);
+  }
+  ~NativeIterator() { close(); }
+  NativeIterator(NativeIterator&&) = default;
+
+  // New reference; null with an exception, or without one at the end.
+  PyObject* next() {
+    if (at_ >= rows_ && !refill()) return nullptr;
+    PyObject* out = single_ != nullptr ? give_leaf(*structure_, single_->row(at_), Leaves::kNumpy)
+                                       : give_row();
+    if (out == nullptr) return nullptr;
+    ++at_;
+    consumer_->handed_out(at_);
+    return out;
+  }
+
+  std::string save() { return value_or_throw(consumer_->save()); }
+  void restore(std::string_view state) {
+    Status status;
+    {
+      const WithoutGil free;
+      const InterruptScope interrupt(poll_signals);
+      status = consumer_->restore(state);
+    }
+    if (!status.ok()) throw_status(status);
+  }
+  void close() {
+    if (closed_ || consumer_ == nullptr) return;
+    closed_ = true;
+    chunk_ = Chunk();
+    single_ = nullptr;
+    at_ = rows_ = 0;
+    if (Py_IsInitialized() && PyGILState_Check() != 0) {
+      const WithoutGil free;
+      consumer_->close();
+    } else {
+      consumer_->close();
+    }
+    box_->close(consumer_->audit());
+  }
+  const Consumer& consumer() const { return *consumer_; }
+  const std::shared_ptr<AuditBox>& box() const { return box_; }
+  bool closed() const { return closed_; }
+
+ private:
+  bool refill() {
+    if (busy_) {
+      PyErr_SetString(PyExc_ValueError,
+                      "iterator already executing: another thread is waiting in next(); give each "
+                      "thread its own iter(dataset)");
+      return false;
+    }
+    if (closed_) return false;
+    busy_ = true;
+    chunk_ = Chunk();
+    single_ = nullptr;
+    Next next = [&] {
+      const WithoutGil free;
+      const InterruptScope interrupt(poll_signals);
+      return consumer_->next();
+    }();
+    busy_ = false;
+    at_ = rows_ = 0;
+    if (PyErr_Occurred() != nullptr) return false;  // from a signal handler
+    if (!next.ok()) {
+      if (next.error().code() == Code::kCancelled && closed_) return false;
+      raise(next.error());
+      return false;
+    }
+    if (!next.value()) return false;
+    chunk_ = std::move(*next.value());
+    rows_ = chunk_.rows();
+    structure_ = chunk_.structure();
+    if (structure_ == nullptr) {
+      PyErr_SetString(PyExc_RuntimeError, "spillway: a chunk without a structure");
+      return false;
+    }
+    if (structure_->is_component()) single_ = &chunk_.columns()[0];
+    return true;
+  }
+
+  PyObject* give_row() {
+    const Row row = chunk_.row(at_);
+    return give_nest(*structure_, row.values, Leaves::kNumpy);
+  }
+
+  std::shared_ptr<Consumer> consumer_;
+  std::shared_ptr<AuditBox> box_;
+  Chunk chunk_;
+  StructurePtr structure_;
+  const Column* single_ = nullptr;
+  std::int64_t at_ = 0;
+  std::int64_t rows_ = 0;
+  bool busy_ = false;
+  bool closed_ = false;
+};
+
+PyObject* iterator_next(PyObject* self) { return nb::inst_ptr<NativeIterator>(self)->next(); }
+PyObject* iterator_self(PyObject* self) { return Py_NewRef(self); }
+PyType_Slot kSlots[] = {{Py_tp_iternext, reinterpret_cast<void*>(iterator_next)},
+                        {Py_tp_iter, reinterpret_cast<void*>(iterator_self)},
+                        {0, nullptr}};
+
+nb::dict audit_dict(const Audit& audit) {
+  nb::dict out;
+  out["total"] = audit.total;
+  out["delivered"] = audit.delivered;
+  out["filtered"] = audit.filtered;
+  out["skipped"] = audit.skipped;
+  out["failed"] = audit.failed;
+  out["dropped"] = audit.dropped;
+  out["held"] = audit.held;
+  out["entries_lost"] = audit.entries_lost;
+  nb::list stages;
+  for (const StageAudit& s : audit.stages) {
+    nb::dict row;
+    row["name"] = s.name;
+    row["line"] = s.line;
+    row["rows_in"] = s.in;
+    row["rows_out"] = s.out;
+    row["used"] = s.used;
+    row["filtered"] = s.filtered;
+    row["skipped"] = s.skipped;
+    row["failed"] = s.failed;
+    row["dropped"] = s.dropped;
+    row["held"] = s.held;
+    row["bytes"] = s.bytes;
+    row["busy_s"] = static_cast<double>(s.busy_ns) * 1e-9;
+    row["wait_s"] = static_cast<double>(s.wait_ns) * 1e-9;
+    row["parallelism"] = s.parallelism;
+    row["spilled_bytes"] = s.spilled_bytes;
+    row["effective"] = s.effective;
+    stages.append(row);
+  }
+  out["stages"] = stages;
+  nb::list entries;
+  for (const AuditEntry& entry : audit.entries) {
+    const ErrorInfo& info = entry.why.info();
+    nb::dict row;
+    row["outcome"] = entry.outcome;
+    row["stage"] = info.stage;
+    row["line"] = info.line;
+    row["origin"] = info.origin;
+    row["index"] = info.index;
+    row["epoch"] = info.epoch;
+    row["file"] = info.file;
+    row["offset"] = info.offset;
+    row["code"] = static_cast<int>(info.code);
+    row["kind"] = std::string(to_string(info.kind));
+    row["message"] = info.message;
+    row["attempts"] = info.attempts;
+    entries.append(row);
+  }
+  out["entries"] = entries;
+  return out;
+}
+
+NativeIterator open_iterator(nb::handle node, std::int64_t read_ahead_ns, const std::string& name) {
+  const NodePtr root = node_of(node.ptr());
+  if (root == nullptr) throw nb::python_error();
+  RunOptions options;
+  options.read_ahead_ns = read_ahead_ns;
+  options.pipeline_name = name;
+  auto consumer = [&] {
+    const WithoutGil free;
+    return Consumer::open(root, options);
+  }();
+  return NativeIterator(value_or_throw(std::move(consumer)));
+}
+
+}  // namespace
+
+void bind_iterator(nb::module_& m) {
+  nb::class_<AuditBox>(m, "AuditBox", "What became of the elements of one pass.")
+      .def("facts", [](const AuditBox& box) { return audit_dict(box.audit()); });
+  nb::class_<NativeIterator>(m, "Iterator", nb::type_slots(kSlots),
+                             "One pass over a dataset; see Dataset.__iter__.")
+      .def("save",
+           [](NativeIterator& it) {
+             const std::string state = it.save();
+             return nb::bytes(state.data(), state.size());
+           },
+           "The position as bytes: small, for restore() of an equal pipeline's iterator.")
+      .def("restore",
+           [](NativeIterator& it, nb::bytes state) {
+             it.restore(std::string_view(state.c_str(), state.size()));
+           },
+           nb::arg("state"), "Goes on where save() was called. Only before the first element.")
+      .def("close", &NativeIterator::close,
+           "Stops, closes generators, lets go of the memory. Further next() ends.")
+      .def_prop_ro("closed", &NativeIterator::closed)
+      .def("__enter__", [](nb::object self) { return self; })
+      .def("__exit__",
+           [](NativeIterator& it, nb::object, nb::object, nb::object) { it.close(); },
+           nb::arg("type").none(), nb::arg("value").none(), nb::arg("trace").none())
+      .def("_audit_box", [](const NativeIterator& it) { return it.box(); })
+      .def("_audit", [](const NativeIterator& it) { return audit_dict(it.consumer().audit()); });
+  m.def("open", &open_iterator, nb::arg("node"), nb::arg("read_ahead_ns"), nb::arg("name"));
+}
+
+}  // namespace spillway::python

@@ -1,0 +1,381 @@
+// Structures, nodes, functions, and the operators' definitions.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <unordered_map>
+
+#include "bindings.h"
+#include "objects.h"
+#include "spillway/pipeline/operator.h"
+
+namespace nb = nanobind;
+
+namespace spillway::python {
+namespace {
+
+// nanobind holds const-free pointers: these carry the shared, immutable ones.
+struct NativeStructure {
+  StructurePtr structure;
+};
+struct NativeNode {
+  NodePtr node;
+};
+struct NativeElement {
+  ElementPtr element;
+};
+struct NativeFunction {
+  FunctionPtr function;
+};
+struct NativeObject {
+  ObjectPtr object;
+};
+
+Shape shape_from(nb::handle shape) {
+  if (shape.is_none()) return Shape::unknown_rank();
+  std::vector<std::int64_t> dims;
+  for (nb::handle dim : shape) dims.push_back(dim.is_none() ? -1 : nb::cast<std::int64_t>(dim));
+  return Shape(std::span<const std::int64_t>(dims));
+}
+
+nb::object shape_to(const Shape& shape) {
+  if (!shape.has_rank()) return nb::none();
+  nb::list dims;
+  for (const std::int64_t dim : shape.dims()) {
+    dims.append(dim < 0 ? nb::none() : nb::object(nb::int_(dim)));
+  }
+  return nb::tuple(dims);
+}
+
+StructurePtr structure_or_null(nb::handle object) {
+  return object.is_none() ? nullptr : nb::cast<NativeStructure&>(object).structure;
+}
+
+nb::object structure_to(const StructurePtr& structure) {
+  return structure == nullptr ? nb::none() : nb::cast(NativeStructure{structure});
+}
+
+std::vector<StructurePtr> children_from(nb::handle list) {
+  std::vector<StructurePtr> out;
+  for (nb::handle item : list) out.push_back(nb::cast<NativeStructure&>(item).structure);
+  return out;
+}
+
+std::string kind_name(Structure::Kind kind) {
+  static constexpr const char* kNames[] = {"tensor", "tuple",   "dict",    "named",
+                                           "none",   "dataset", "optional"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+Value value_from(nb::handle object) {
+  if (object.is_none()) return {};
+  if (nb::isinstance<nb::bool_>(object)) return nb::cast<bool>(object);
+  if (nb::isinstance<nb::int_>(object)) return nb::cast<std::int64_t>(object);
+  if (nb::isinstance<nb::float_>(object)) return nb::cast<double>(object);
+  if (nb::isinstance<nb::str>(object)) return nb::cast<std::string>(object);
+  if (nb::isinstance<NativeStructure>(object)) return nb::cast<NativeStructure&>(object).structure;
+  if (nb::isinstance<NativeElement>(object)) return nb::cast<NativeElement&>(object).element;
+  if (nb::isinstance<NativeFunction>(object)) return nb::cast<NativeFunction&>(object).function;
+  if (nb::isinstance<NativeObject>(object)) return nb::cast<NativeObject&>(object).object;
+  if (nb::isinstance<nb::list>(object) || nb::isinstance<nb::tuple>(object)) {
+    auto list = std::make_shared<ValueList>();
+    for (nb::handle item : object) list->items.push_back(value_from(item));
+    return std::shared_ptr<const ValueList>(std::move(list));
+  }
+  throw nb::type_error("a parameter of an operator has no value of this type");
+}
+
+const AccountPtr& constants() {
+  static const auto& account = *new AccountPtr(Budget::process().open_account("constants"));
+  return account;
+}
+
+NativeElement element_from(nb::handle nest, nb::handle structure, bool adopt) {
+  Taken taken;
+  Mismatch why = Mismatch::kNone;
+  const TakeRules rules{constants(), adopt, false, &why};
+  if (!take_nest(nest.ptr(), structure_or_null(structure), rules, false, taken)) {
+    throw nb::python_error();
+  }
+  const StructurePtr declared = structure_or_null(structure);
+  return {std::make_shared<Element>(
+      Element{declared != nullptr ? declared : taken.structure, std::move(taken.values)})};
+}
+
+nb::dict describe(const OperatorDef& def) {
+  nb::dict out;
+  out["name"] = nb::str(def.name.data(), def.name.size());
+  out["summary"] = nb::str(def.summary.data(), def.summary.size());
+  out["example"] = nb::str(def.example.data(), def.example.size());
+  out["inputs"] = def.inputs;
+  out["hidden"] = def.hidden;
+  nb::list params;
+  for (const ParamDef& param : def.params) {
+    nb::dict p;
+    p["name"] = nb::str(param.name.data(), param.name.size());
+    const std::string_view type = to_string(param.type);
+    p["type"] = nb::str(type.data(), type.size());
+    p["default"] = nb::str(param.fallback.data(), param.fallback.size());
+    p["doc"] = nb::str(param.doc.data(), param.doc.size());
+    p["tuning"] = param.tuning;
+    params.append(p);
+  }
+  out["params"] = params;
+  return out;
+}
+
+NativeNode make_node(const std::string& op, nb::list params, nb::list inputs,
+                     const std::string& line, const std::string& name) {
+  const OperatorDef* def = find_operator(op);
+  if (def == nullptr) throw nb::value_error(("no operator " + op).c_str());
+  std::vector<Value> values;
+  for (nb::handle param : params) values.push_back(value_from(param));
+  std::vector<NodePtr> nodes;
+  for (nb::handle input : inputs) nodes.push_back(nb::cast<NativeNode&>(input).node);
+  return {value_or_throw(Node::make(*def, std::move(values), std::move(nodes), line, name))};
+}
+
+nb::object element_at(const NativeNode& self, std::int64_t index) {
+  const IndexedPtr indexed = open_indexed(*self.node);
+  if (indexed == nullptr) {
+    throw nb::type_error("this dataset has no random access: a stage of it gives its elements only "
+                         "in order");
+  }
+  const std::int64_t size = indexed->size();
+  const std::int64_t at = index < 0 ? index + size : index;
+  if (at < 0 || at >= size) {
+    throw nb::index_error(
+        ("index " + std::to_string(index) + " of " + std::to_string(size) + " elements").c_str());
+  }
+  const Chunk row = value_or_throw([&] {
+    const WithoutGil free;
+    return indexed->at({&at, 1}, constants());
+  }());
+  PyObject* out = give_nest(*row.structure(), row.row(0).values, Leaves::kNumpy);
+  if (out == nullptr) throw nb::python_error();
+  return nb::steal(out);
+}
+
+NativeNode node_from_json(const std::string& text, nb::dict functions) {
+  const FunctionLookup lookup = [&](const std::string& name,
+                                    const std::string& code) -> Result<FunctionPtr> {
+    if (!functions.contains(name.c_str())) {
+      return invalid_argument("spec: function '", name,
+                              "' is not in the file; hand it over with functions={'", name,
+                              "': ...}");
+    }
+    FunctionPtr function = nb::cast<NativeFunction&>(functions[name.c_str()]).function;
+    if (function->code() != code) {
+      return invalid_argument("spec: function '", name, "' has other code than the one saved");
+    }
+    return function;
+  };
+  return {value_or_throw(from_json(text, lookup))};
+}
+
+nb::list quarantined(const std::string& path) {
+  nb::list out;
+  for (const ElementPtr& element : value_or_throw(read_quarantine(path, constants()))) {
+    out.append(nb::cast(NativeElement{element}));
+  }
+  return out;
+}
+
+// The same nest and types, shapes open.
+NativeStructure relax(const NativeStructure& s) {
+  return {s.structure->map_leaves([](const Structure& leaf) {
+    return Structure::tensor(leaf.dtype(), Shape::unknown_rank());
+  })};
+}
+
+}  // namespace
+
+NodePtr node_of(PyObject* native) {
+  if (!nb::isinstance<NativeNode>(native)) {
+    PyErr_SetString(PyExc_TypeError, "not a dataset of this package");
+    return nullptr;
+  }
+  return nb::cast<NativeNode&>(nb::handle(native)).node;
+}
+
+PyObject* node_to_python(const NodePtr& node) { return nb::cast(NativeNode{node}).release().ptr(); }
+
+ElementPtr element_of(PyObject* native) {
+  if (!nb::isinstance<NativeElement>(native)) {
+    PyErr_SetString(PyExc_TypeError, "not an element of this package");
+    return nullptr;
+  }
+  return nb::cast<NativeElement&>(nb::handle(native)).element;
+}
+
+PyObject* element_to_python(const ElementPtr& element) {
+  if (element == nullptr) return Py_NewRef(Py_None);
+  return nb::cast(NativeElement{element}).release().ptr();
+}
+
+void throw_status(const Status& error) {
+  raise(error);
+  throw nb::python_error();
+}
+
+void bind_spec(nb::module_& m) {
+  nb::class_<NativeStructure>(m, "Structure", "What an element looks like; immutable.")
+      .def_static("tensor",
+                  [](const std::string& dtype, nb::object shape) {
+                    const auto found = dtype_from_name(dtype);
+                    if (!found) throw nb::type_error(("no dtype " + dtype).c_str());
+                    return NativeStructure{Structure::tensor(*found, shape_from(shape))};
+                  },
+                  nb::arg("dtype"), nb::arg("shape").none())
+      .def_static("tuple", [](nb::list c) { return NativeStructure{Structure::tuple(children_from(c))}; })
+      .def_static("dict",
+                  [](std::vector<std::string> keys, nb::list c) {
+                    return NativeStructure{Structure::dict(std::move(keys), children_from(c))};
+                  })
+      .def_static("named",
+                  [](nb::handle type, std::vector<std::string> fields, nb::list c) {
+                    return NativeStructure{Structure::named(remember_class(type.ptr()),
+                                                            std::move(fields), children_from(c))};
+                  })
+      .def_static("none", [] { return NativeStructure{Structure::none()}; })
+      .def_static("dataset",
+                  [](nb::object e, nb::object shape) {
+                    return NativeStructure{
+                        Structure::dataset(structure_or_null(e), shape_from(shape))};
+                  },
+                  nb::arg("element").none(), nb::arg("shape").none())
+      .def_static("optional",
+                  [](nb::object e) {
+                    return NativeStructure{Structure::optional(structure_or_null(e))};
+                  },
+                  nb::arg("element").none())
+      .def_prop_ro("kind", [](const NativeStructure& s) { return kind_name(s.structure->kind()); })
+      .def_prop_ro("dtype",
+                   [](const NativeStructure& s) { return std::string(name_of(s.structure->dtype())); })
+      .def_prop_ro("shape", [](const NativeStructure& s) { return shape_to(s.structure->shape()); })
+      .def_prop_ro("keys", [](const NativeStructure& s) { return s.structure->keys(); })
+      .def_prop_ro("type", [](const NativeStructure& s) { return s.structure->type(); })
+      .def_prop_ro("children",
+                   [](const NativeStructure& s) {
+                     nb::list out;
+                     for (const auto& child : s.structure->children()) {
+                       out.append(nb::cast(NativeStructure{child}));
+                     }
+                     return out;
+                   })
+      .def("give",
+           [](const NativeStructure& s, nb::list leaves) {
+             // Packs Python objects, one a component, into this nest.
+             std::size_t at = 0;
+             const std::function<nb::object(const Structure&)> pack =
+                 [&](const Structure& node) -> nb::object {
+               if (node.is_component()) return leaves[at++];
+               if (node.kind() == Structure::Kind::kNone) return nb::none();
+               nb::list items;
+               for (const auto& child : node.children()) items.append(pack(*child));
+               if (node.kind() == Structure::Kind::kDict) {
+                 nb::dict out;
+                 for (std::size_t i = 0; i < node.keys().size(); ++i) {
+                   out[node.keys()[i].c_str()] = items[i];
+                 }
+                 return out;
+               }
+               nb::tuple all(items);
+               if (node.kind() == Structure::Kind::kTuple) return all;
+               const nb::object type = nb::steal(class_by_name(node.type()));
+               if (type.is_none()) return all;
+               return type(*all);
+             };
+             return pack(*s.structure);
+           })
+      .def("leaves",
+           [](const NativeStructure& s) {
+             nb::list out;
+             const std::function<void(const StructurePtr&)> visit = [&](const StructurePtr& node) {
+               if (node->is_component()) {
+                 out.append(nb::cast(NativeStructure{node}));
+                 return;
+               }
+               for (const auto& child : node->children()) visit(child);
+             };
+             visit(s.structure);
+             return out;
+           })
+      .def("__eq__",
+           [](const NativeStructure& a, const NativeStructure& b) {
+             return *a.structure == *b.structure;
+           })
+      .def("__repr__", [](const NativeStructure& s) { return s.structure->to_string(); });
+
+  nb::class_<NativeElement>(m, "Element", "A constant nest of tensors.")
+      .def_prop_ro("structure",
+                   [](const NativeElement& e) { return structure_to(e.element->structure); })
+      .def("value", [](const NativeElement& e) {
+        PyObject* out = give_nest(*e.element->structure, e.element->values, Leaves::kNumpy);
+        if (out == nullptr) throw nb::python_error();
+        return nb::steal(out);
+      });
+  m.def("element", &element_from, nb::arg("nest").none(), nb::arg("structure").none(),
+        nb::arg("adopt"), "Takes a nest apart into an element.");
+
+  nb::class_<NativeFunction>(m, "Function", "A callable behind the engine's seam.");
+  m.def(
+      "function",
+      [](nb::object callable, nb::object output, std::string code, std::string name, bool numpy) {
+        return NativeFunction{make_function(Ref::borrow(callable.ptr()), structure_or_null(output),
+                                            std::move(code), std::move(name), numpy)};
+      },
+      nb::arg("callable"), nb::arg("output").none(), nb::arg("code"), nb::arg("name"),
+      nb::arg("numpy") = false);
+  nb::class_<NativeObject>(m, "Object", "Something the engine carries for Python.");
+  m.def(
+      "generator",
+      [](nb::object callable, nb::tuple args, nb::object structure, std::string code,
+         std::string name) {
+        return NativeObject{make_generator(Ref::borrow(callable.ptr()), Ref::borrow(args.ptr()),
+                                           structure_or_null(structure), std::move(code),
+                                           std::move(name))};
+      },
+      nb::arg("callable"), nb::arg("args"), nb::arg("structure").none(), nb::arg("code"),
+      nb::arg("name"));
+
+  nb::class_<NativeNode>(m, "Node", "One operator of a pipeline; immutable.")
+      .def_prop_ro("op", [](const NativeNode& n) { return std::string(n.node->op().name); })
+      .def_prop_ro("line", [](const NativeNode& n) { return n.node->line(); })
+      .def_prop_ro("structure", [](const NativeNode& n) { return structure_to(n.node->structure()); })
+      .def_prop_ro("cardinality", [](const NativeNode& n) { return n.node->cardinality(); })
+      .def_prop_ro("hash", [](const NativeNode& n) { return n.node->hash(); })
+      .def_prop_ro("inputs",
+                   [](const NativeNode& n) {
+                     nb::list out;
+                     for (const NodePtr& input : n.node->inputs()) {
+                       out.append(nb::cast(NativeNode{input}));
+                     }
+                     return out;
+                   })
+      .def("param",
+           [](const NativeNode& n, const std::string& name) -> nb::object {
+             const Value& value = n.node->param(name);
+             if (const auto* s = std::get_if<std::string>(&value)) return nb::str(s->c_str());
+             if (const auto* i = std::get_if<std::int64_t>(&value)) return nb::int_(*i);
+             if (const auto* b = std::get_if<bool>(&value)) return nb::bool_(*b);
+             return nb::none();
+           })
+      .def("to_json", [](const NativeNode& n) { return value_or_throw(to_json(*n.node)); })
+      .def("at", &element_at)
+      .def("has_random_access", [](const NativeNode& n) { return open_indexed(*n.node) != nullptr; })
+      .def("__repr__", [](const NativeNode& n) { return n.node->to_string(); });
+  m.def("node", &make_node, nb::arg("op"), nb::arg("params"), nb::arg("inputs"), nb::arg("line"),
+        nb::arg("name"));
+  m.def("node_from_json", &node_from_json);
+  m.def("read_quarantine", &quarantined);
+  m.def("relax", &relax);
+  m.def("operators", [] {
+    nb::list out;
+    for (const OperatorDef* def : all_operators()) out.append(describe(*def));
+    return out;
+  });
+}
+
+}  // namespace spillway::python

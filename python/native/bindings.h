@@ -1,0 +1,28 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "python.h"
+#include "spillway/pipeline/spec.h"
+
+// What the module's parts hand to each other. With the GIL.
+namespace spillway::python {
+
+NodePtr node_of(PyObject* native_node);        // null with an exception
+PyObject* node_to_python(const NodePtr& node); // new reference
+ElementPtr element_of(PyObject* native_element);
+PyObject* element_to_python(const ElementPtr& element);  // None for null
+
+// Throws the Python exception for an error of the engine's through nanobind.
+[[noreturn]] void throw_status(const Status& error);
+template <class T>
+T value_or_throw(Result<T> result) {
+  if (!result.ok()) throw_status(result.error());
+  return std::move(result).value();
+}
+
+void bind_spec(nanobind::module_& m);
+void bind_iterator(nanobind::module_& m);
+void bind_memory(nanobind::module_& m);
+
+}  // namespace spillway::python

@@ -1,0 +1,27 @@
+#define SPILLWAY_IMPORTS_NUMPY
+#include "bindings.h"
+#include "file_watch.h"
+
+namespace nb = nanobind;
+
+NB_MODULE(_native, m) {
+  using namespace spillway::python;
+  m.doc() = "Native half of spillway; use the package, not this module.";
+  if (_import_array() < 0) throw nb::python_error();
+  nb::set_leak_warnings(false);  // iterators may be alive at exit, by design
+  FileWatch::install();
+  bind_spec(m);
+  bind_iterator(m);
+  bind_memory(m);
+  m.def("register_types", [](nb::dict given) {
+    const auto get = [&](const char* key) { return Ref::borrow(given[key].ptr()); };
+    PythonTypes& all = types();
+    all.tensor = get("tensor");
+    all.dataset = get("dataset");
+    all.make_dataset = get("make_dataset");
+    all.optional = get("optional");
+    all.make_optional = get("make_optional");
+    all.make_error = get("make_error");
+    all.code_of = get("code_of");
+  });
+}

@@ -1,0 +1,310 @@
+#include "nest.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "objects.h"
+
+namespace spillway::python {
+namespace {
+
+std::unordered_map<std::string, Ref>& classes() {
+  static auto& all = *new std::unordered_map<std::string, Ref>;
+  return all;
+}
+
+PyObject* attribute_name(const char* text) { return PyUnicode_InternFromString(text); }
+
+// Field names of a namedtuple, dataclass or attrs instance; empty: none of these.
+std::vector<std::string> fields_of(PyObject* object) {
+  static PyObject* const kFields = attribute_name("_fields");
+  static PyObject* const kDataclass = attribute_name("__dataclass_fields__");
+  static PyObject* const kAttrs = attribute_name("__attrs_attrs__");
+  std::vector<std::string> out;
+  auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  const auto add_all = [&out](PyObject* names) {
+    const Ref iterator = Ref::steal(PyObject_GetIter(names));
+    while (iterator) {
+      const Ref item = Ref::steal(PyIter_Next(iterator.get()));
+      if (!item) break;
+      Ref name = PyUnicode_Check(item.get())
+                     ? item
+                     : Ref::steal(PyObject_GetAttrString(item.get(), "name"));
+      const char* text = name ? PyUnicode_AsUTF8(name.get()) : nullptr;
+      if (text != nullptr) out.emplace_back(text);
+    }
+    PyErr_Clear();
+  };
+  if (PyTuple_Check(object)) {
+    if (const Ref names = Ref::steal(PyObject_GetAttr(type, kFields))) add_all(names.get());
+  } else if (const Ref dataclass = Ref::steal(PyObject_GetAttr(type, kDataclass))) {
+    add_all(dataclass.get());
+  } else {
+    PyErr_Clear();
+    if (const Ref attrs = Ref::steal(PyObject_GetAttr(type, kAttrs))) add_all(attrs.get());
+  }
+  PyErr_Clear();
+  return out;
+}
+
+bool is_plain_leaf(PyObject* object) {
+  return PyArray_Check(object) || PyLong_Check(object) || PyFloat_Check(object) ||
+         PyBytes_Check(object) || PyUnicode_Check(object) || PyArray_CheckScalar(object) ||
+         Py_IS_TYPE(object, reinterpret_cast<PyTypeObject*>(types().tensor.get()));
+}
+
+class Taker {
+ public:
+  Taker(const TakeRules& rules, Taken& out) : rules_(rules), out_(out) {}
+
+  // `structure` null: infer. Returns the (given or inferred) structure, null on failure.
+  StructurePtr take(PyObject* object, const Structure* structure, bool sole) {
+    sole = sole && Py_REFCNT(object) == 1;
+    if (object == Py_None && (structure == nullptr || structure->kind() == Structure::Kind::kNone)) {
+      return Structure::none();
+    }
+    if (structure != nullptr && structure->kind() == Structure::Kind::kNone) {
+      return wrong_structure(object, *structure);
+    }
+    if (structure != nullptr && structure->is_component()) return leaf(object, structure, sole);
+    if (is_plain_leaf(object)) {
+      if (structure != nullptr) return wrong_structure(object, *structure);
+      return leaf(object, nullptr, sole);
+    }
+    if (PyDict_Check(object)) return dict(object, structure, sole);
+    const bool list = PyList_Check(object);
+    const bool sequence =
+        PyTuple_CheckExact(object) ||
+        (list && (rules_.lists_are_tuples ||
+                  (structure != nullptr && structure->kind() == Structure::Kind::kTuple)));
+    if (sequence) return tuple(object, structure, sole);
+    if (const auto fields = fields_of(object); !fields.empty()) {
+      return named(object, fields, structure, sole);
+    }
+    if (structure != nullptr) return wrong_structure(object, *structure);
+    return leaf(object, nullptr, sole);
+  }
+
+ private:
+  StructurePtr wrong_structure(PyObject* object, const Structure& structure) {
+    if (rules_.why != nullptr) *rules_.why = Mismatch::kStructure;
+    PyErr_Format(PyExc_TypeError, "expected structure %s, found %R", structure.to_string().c_str(),
+                 object);
+    return nullptr;
+  }
+
+  StructurePtr variant(PyObject* object, const Structure* structure) {
+    VariantPtr item = variant_from(object);
+    if (item == nullptr) return nullptr;
+    StructurePtr made;
+    if (const auto* dataset = dynamic_cast<const DatasetValue*>(item.get())) {
+      made = Structure::dataset(dataset->node()->structure());
+    } else if (const auto* optional = dynamic_cast<const OptionalValue*>(item.get())) {
+      made = Structure::optional(optional->element() ? optional->element()->structure : nullptr);
+    }
+    out_.values.push_back(make_variant(std::move(item)));
+    if (structure != nullptr && structure->kind() != made->kind()) {
+      return wrong_structure(object, *structure);
+    }
+    return made;
+  }
+
+  StructurePtr leaf(PyObject* object, const Structure* structure, bool sole) {
+    if (is_variant(object)) return variant(object, structure);
+    LeafRules rules{rules_.account, std::nullopt, rules_.constant};
+    if (structure != nullptr) rules.dtype = structure->dtype();
+    auto tensor = tensor_from(object, rules, sole);
+    if (!tensor) {
+      if (rules_.why != nullptr) *rules_.why = Mismatch::kType;
+      return nullptr;
+    }
+    if (structure != nullptr && !structure->shape().accepts(tensor->shape())) {
+      if (rules_.why != nullptr) *rules_.why = Mismatch::kShape;
+      PyErr_Format(PyExc_TypeError, "expected shape %s, found %s",
+                   structure->shape().to_string().c_str(), tensor->shape().to_string().c_str());
+      return nullptr;
+    }
+    StructurePtr made = Structure::tensor(tensor->dtype(), tensor->shape());
+    out_.values.push_back(std::move(*tensor));
+    return made;
+  }
+
+  StructurePtr dict(PyObject* object, const Structure* structure, bool sole) {
+    std::vector<std::string> keys;
+    PyObject* key = nullptr;
+    PyObject* value = nullptr;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(object, &at, &key, &value) != 0) {
+      const Ref text = Ref::steal(PyObject_Str(key));
+      const char* name = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+      if (name == nullptr) return nullptr;
+      keys.emplace_back(name);
+    }
+    std::ranges::sort(keys);
+    if (structure != nullptr &&
+        (structure->kind() != Structure::Kind::kDict || structure->keys() != keys)) {
+      return wrong_structure(object, *structure);
+    }
+    std::vector<StructurePtr> children;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const Ref name = Ref::steal(PyUnicode_FromString(keys[i].c_str()));
+      PyObject* item = PyDict_GetItemWithError(object, name.get());
+      if (item == nullptr) {
+        if (!PyErr_Occurred()) {
+          PyErr_SetString(PyExc_TypeError, "dict keys of an element must be strings");
+        }
+        return nullptr;
+      }
+      StructurePtr child =
+          take(item, structure != nullptr ? structure->children()[i].get() : nullptr, sole);
+      if (child == nullptr) return nullptr;
+      children.push_back(std::move(child));
+    }
+    return Structure::dict(std::move(keys), std::move(children));
+  }
+
+  StructurePtr tuple(PyObject* object, const Structure* structure, bool sole) {
+    const Ref items = Ref::steal(PySequence_Fast(object, "expected a sequence"));
+    if (!items) return nullptr;
+    const auto size = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(items.get()));
+    if (structure != nullptr && (structure->kind() != Structure::Kind::kTuple ||
+                                 structure->children().size() != size)) {
+      return wrong_structure(object, *structure);
+    }
+    std::vector<StructurePtr> children;
+    children.reserve(size);
+    for (std::size_t i = 0; i < size; ++i) {
+      StructurePtr child =
+          take(PySequence_Fast_GET_ITEM(items.get(), static_cast<Py_ssize_t>(i)),
+               structure != nullptr ? structure->children()[i].get() : nullptr, sole);
+      if (child == nullptr) return nullptr;
+      children.push_back(std::move(child));
+    }
+    return Structure::tuple(std::move(children));
+  }
+
+  StructurePtr named(PyObject* object, const std::vector<std::string>& fields,
+                     const Structure* structure, bool sole) {
+    const std::string type = remember_class(reinterpret_cast<PyObject*>(Py_TYPE(object)));
+    if (structure != nullptr &&
+        (structure->kind() != Structure::Kind::kNamed || structure->keys() != fields)) {
+      // A plain tuple was declared and a namedtuple of that length came: that fits.
+      if (PyTuple_Check(object)) return tuple(object, structure, sole);
+      return wrong_structure(object, *structure);
+    }
+    std::vector<StructurePtr> children;
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      const Ref item = Ref::steal(PyObject_GetAttrString(object, fields[i].c_str()));
+      if (!item) return nullptr;
+      StructurePtr child = take(
+          item.get(), structure != nullptr ? structure->children()[i].get() : nullptr, false);
+      if (child == nullptr) return nullptr;
+      children.push_back(std::move(child));
+    }
+    return Structure::named(type, fields, std::move(children));
+  }
+
+  const TakeRules& rules_;
+  Taken& out_;
+};
+
+PyObject* give(const Structure& structure, std::span<const Tensor> values, std::size_t& at,
+               Leaves leaves) {
+  if (structure.is_component()) return give_leaf(structure, values[at++], leaves);
+  if (structure.kind() == Structure::Kind::kNone) return Py_NewRef(Py_None);
+  const auto& children = structure.children();
+  if (structure.kind() == Structure::Kind::kDict) {
+    Ref out = Ref::steal(PyDict_New());
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      const Ref item = Ref::steal(give(*children[i], values, at, leaves));
+      if (!item || PyDict_SetItemString(out.get(), structure.keys()[i].c_str(), item.get()) < 0) {
+        return nullptr;
+      }
+    }
+    return out.release();
+  }
+  Ref out = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(children.size())));
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    PyObject* item = give(*children[i], values, at, leaves);
+    if (item == nullptr) return nullptr;
+    PyTuple_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i), item);
+  }
+  if (structure.kind() == Structure::Kind::kTuple) return out.release();
+  const auto found = classes().find(structure.type());
+  if (found == classes().end()) return out.release();  // from a file: the class was never seen
+  return PyObject_CallObject(found->second.get(), out.get());
+}
+
+}  // namespace
+
+std::string remember_class(PyObject* type) {
+  const Ref module = Ref::steal(PyObject_GetAttrString(type, "__module__"));
+  const Ref name = Ref::steal(PyObject_GetAttrString(type, "__qualname__"));
+  PyErr_Clear();
+  const auto text = [](const Ref& ref) {
+    const char* chars = ref && PyUnicode_Check(ref.get()) ? PyUnicode_AsUTF8(ref.get()) : nullptr;
+    return std::string(chars == nullptr ? "" : chars);
+  };
+  std::string key = text(module) + ":" + text(name);
+  classes()[key] = Ref::borrow(type);
+  return key;
+}
+
+PyObject* class_by_name(const std::string& name) {
+  const auto found = classes().find(name);
+  return Py_NewRef(found == classes().end() ? Py_None : found->second.get());
+}
+
+bool take_nest(PyObject* nest, const StructurePtr& structure, const TakeRules& rules, bool sole,
+               Taken& out) {
+  out.values.clear();
+  out.structure = Taker(rules, out).take(nest, structure.get(), sole);
+  return out.structure != nullptr;
+}
+
+bool write_leaf(PyObject* leaf, const Structure& spec, std::byte* to) {
+  if (spec.shape().rank() == 0) return write_scalar(leaf, spec.dtype(), to);
+  if (!PyArray_Check(leaf)) return false;
+  auto* array = reinterpret_cast<PyArrayObject*>(leaf);
+  if (PyArray_NDIM(array) != spec.shape().rank() || !PyArray_ISCARRAY_RO(array)) return false;
+  for (int i = 0; i < spec.shape().rank(); ++i) {
+    if (PyArray_DIM(array, i) != spec.shape()[i]) return false;
+  }
+  const auto dtype = dtype_of(PyArray_DESCR(array));
+  if (!dtype || *dtype != spec.dtype()) return false;
+  const auto bytes = static_cast<std::size_t>(PyArray_NBYTES(array));
+  if (bytes > 0) std::memcpy(to, PyArray_DATA(array), bytes);
+  return true;
+}
+
+PyObject* give_leaf(const Structure&, const Tensor& value, Leaves leaves) {
+  if (value.dtype() == DType::kVariant) {
+    if (value.shape().rank() == 0) return variant_to_python(value.variant_at(0));
+    // A batch of datasets: an object array of them.
+    std::vector<npy_intp> dims(value.shape().dims().begin(), value.shape().dims().end());
+    PyObject* out = PyArray_SimpleNew(value.shape().rank(), dims.data(), NPY_OBJECT);
+    if (out == nullptr) return nullptr;
+    auto** data = static_cast<PyObject**>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(out)));
+    for (std::int64_t i = 0; i < value.count(); ++i) {
+      PyObject* item = variant_to_python(value.variant_at(i));
+      if (item == nullptr) {
+        Py_DECREF(out);
+        return nullptr;
+      }
+      Py_XSETREF(data[i], item);
+    }
+    return out;
+  }
+  if (leaves == Leaves::kNumpy) return value_from(value);
+  const Ref array = Ref::steal(array_from(value));
+  if (!array) return nullptr;
+  return PyObject_CallOneArg(types().tensor.get(), array.get());
+}
+
+PyObject* give_nest(const Structure& structure, std::span<const Tensor> values, Leaves leaves) {
+  std::size_t at = 0;
+  return give(structure, values, at, leaves);
+}
+
+}  // namespace spillway::python

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "arrays.h"
+#include "spillway/pipeline/spec.h"
+
+namespace spillway::python {
+
+// Python's nests (tuples, dicts, namedtuples, dataclasses, attrs classes, None) and ours. With the
+// GIL. Lists are tensors, as TensorFlow has it.
+
+// The classes behind Structure::named, by "module:qualname".
+std::string remember_class(PyObject* type);
+PyObject* class_by_name(const std::string& name);  // new reference; None: never seen
+
+// Takes a nest apart into values and, where `structure` is null, its structure. Where it is given,
+// the nest must match it: exceptions say how not. Null/empty with a Python exception on failure.
+struct Taken {
+  StructurePtr structure;
+  std::vector<Tensor> values;
+};
+enum class Mismatch : unsigned char { kNone, kStructure, kType, kShape };
+struct TakeRules {
+  AccountPtr account;
+  bool constant = false;       // adopt the user's arrays
+  bool lists_are_tuples = false;
+  Mismatch* why = nullptr;     // what kind of mismatch, for the caller's words
+};
+bool take_nest(PyObject* nest, const StructurePtr& structure, const TakeRules& rules, bool sole,
+               Taken& out);
+
+// Writes a nest straight into the slots of a row: only plain scalars and arrays that fit need no
+// tensor of their own. False without an exception: take_nest it instead.
+bool write_leaf(PyObject* leaf, const Structure& spec, std::byte* to);
+
+// How leaves look to Python.
+enum class Leaves : unsigned char { kNumpy, kTensor };
+PyObject* give_nest(const Structure& structure, std::span<const Tensor> values, Leaves leaves);
+PyObject* give_leaf(const Structure& spec, const Tensor& value, Leaves leaves);
+
+}  // namespace spillway::python

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <functional>
+
+#include "nest.h"
+#include "spillway/pipeline/generator.h"
+#include "spillway/pipeline/spec.h"
+
+namespace spillway::python {
+
+// Datasets and Optionals as components.
+bool is_variant(PyObject* object);
+VariantPtr variant_from(PyObject* object);            // null with an exception
+PyObject* variant_to_python(const VariantPtr& item);  // new reference
+
+// A Python callable behind the engine's seam. `output` null: learnt from the first result and then
+// enforced. Called with Tensors; a tuple element is taken apart into arguments.
+FunctionPtr make_function(Ref callable, StructurePtr output, std::string code, std::string name,
+                          bool numpy_arguments);
+
+// A callable that returns a generator, an iterable or an async generator.
+ObjectPtr make_generator(Ref callable, Ref args, StructurePtr structure, std::string code,
+                         std::string name);
+
+}  // namespace spillway::python

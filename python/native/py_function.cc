@@ -1,0 +1,158 @@
+#include <cstring>
+
+#include "objects.h"
+#include "spillway/base/mutex.h"
+
+namespace spillway::python {
+namespace {
+
+constexpr std::size_t kMostBlock = 1 << 20;
+
+// Collects results row by row: into blocks when they are static and small, else one by one.
+class Collector {
+ public:
+  Collector(StructurePtr structure, std::int64_t rows, const AccountPtr& account)
+      : structure_(std::move(structure)) {
+    if (structure_ == nullptr) return;
+    const std::int64_t bytes = structure_->static_bytes();
+    if (rows < 2 || bytes < 0 || static_cast<std::size_t>(bytes * rows) > kMostBlock) return;
+    for (const Structure* leaf : structure_->leaves()) {
+      auto block =
+          make_tensor(account, leaf->dtype(), leaf->shape().with_leading(rows), Buffer::Ask::kOwed);
+      if (!block.ok()) {
+        blocks_.clear();
+        return;
+      }
+      blocks_.push_back(std::move(block).value());
+      row_bytes_.push_back(blocks_.back().bytes() / static_cast<std::size_t>(rows));
+    }
+  }
+
+  void add(std::vector<Tensor> values) {
+    if (blocks_.empty()) {
+      rows_.push_back(Row{std::move(values), {}});
+    } else {
+      for (std::size_t c = 0; c < blocks_.size(); ++c) {
+        std::memcpy(blocks_[c].mutable_data() + static_cast<std::size_t>(added_) * row_bytes_[c],
+                    values[c].data(), row_bytes_[c]);
+      }
+    }
+    ++added_;
+  }
+
+  Chunk finish(const StructurePtr& structure) && {
+    if (added_ == 0) return {};
+    if (blocks_.empty()) return Chunk::from_rows(structure, std::move(rows_));
+    std::vector<Column> columns;
+    for (Tensor& block : blocks_) {
+      block.buffer()->touch();
+      columns.emplace_back(block.slice(0, added_));
+    }
+    return {structure, added_, std::move(columns), Origins()};
+  }
+
+ private:
+  const StructurePtr structure_;
+  std::vector<Tensor> blocks_;
+  std::vector<std::size_t> row_bytes_;
+  std::vector<Row> rows_;
+  std::int64_t added_ = 0;
+};
+
+class PyFunction final : public Function {
+ public:
+  PyFunction(Ref callable, StructurePtr output, std::string code, std::string name, bool numpy)
+      : callable_(keep_object(std::move(callable))),
+        declared_(std::move(output)),
+        known_(declared_),
+        code_(std::move(code)),
+        name_(std::move(name)),
+        leaves_(numpy ? Leaves::kNumpy : Leaves::kTensor) {}
+
+  Outcome call(const Chunk& rows, const CallContext& context) override {
+    const WithGil gil;
+    Outcome outcome;
+    StructurePtr known = known_output();
+    Collector collector(known, rows.rows(), context.account);
+    for (std::int64_t i = 0; i < rows.rows(); ++i) {
+      Taken taken;
+      if (!call_one(*rows.structure(), rows.row(i), known, context, taken)) {
+        outcome.error = user_error();
+        break;
+      }
+      if (known == nullptr) known = learn(taken.structure);
+      collector.add(std::move(taken.values));
+    }
+    outcome.out = std::move(collector).finish(known);
+    return outcome;
+  }
+
+  StructurePtr output() const override { return declared_; }
+  std::string code() const override { return code_; }
+  std::string name() const override { return name_; }
+  bool holds_interpreter() const override { return true; }
+
+ private:
+  bool call_one(const Structure& structure, const Row& row, const StructurePtr& known,
+                const CallContext& context, Taken& taken) {
+    const Ref element = Ref::steal(give_nest(structure, row.values, leaves_));
+    if (!element) return false;
+    PyObject* callable = kept_object(callable_);
+    // A tuple is taken apart; anything else (a dict, a namedtuple) is one argument.
+    Ref result = Ref::steal(structure.kind() == Structure::Kind::kTuple
+                                ? PyObject_CallObject(callable, element.get())
+                                : PyObject_CallOneArg(callable, element.get()));
+    if (!result) return false;
+    Mismatch why = Mismatch::kNone;
+    const TakeRules rules{context.account, false, false, &why};
+    return take_nest(result.get(), known, rules, true, taken);
+  }
+
+  // The first result's structure holds from then on; its shapes may vary.
+  StructurePtr learn(const StructurePtr& first) {
+    const MutexLock lock(mutex_);
+    if (known_ == nullptr) {
+      known_ = first->map_leaves([](const Structure& leaf) -> StructurePtr {
+        if (leaf.kind() != Structure::Kind::kTensor) {
+          return leaf.kind() == Structure::Kind::kDataset ? Structure::dataset(nullptr)
+                                                          : Structure::optional(nullptr);
+        }
+        return Structure::tensor(leaf.dtype(), Shape::unknown_rank());
+      });
+    }
+    return known_;
+  }
+  StructurePtr known_output() {
+    const MutexLock lock(mutex_);
+    return known_;
+  }
+
+  // Running out of elements inside a function is a mistake in it, not the end of the data.
+  static Status user_error() {
+    Status status = status_from_exception();
+    if (status.code() == Code::kOutOfRange) {
+      status.edit().code = Code::kInvalidArgument;
+      status.edit().message =
+          "Function invocation produced OutOfRangeError: " + std::string(status.message());
+    }
+    return status;
+  }
+
+  const std::shared_ptr<void> callable_;
+  const StructurePtr declared_;
+  Mutex mutex_;
+  StructurePtr known_ SW_GUARDED_BY(mutex_);
+  const std::string code_;
+  const std::string name_;
+  const Leaves leaves_;
+};
+
+}  // namespace
+
+FunctionPtr make_function(Ref callable, StructurePtr output, std::string code, std::string name,
+                          bool numpy_arguments) {
+  return std::make_shared<PyFunction>(std::move(callable), std::move(output), std::move(code),
+                                      std::move(name), numpy_arguments);
+}
+
+}  // namespace spillway::python

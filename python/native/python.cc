@@ -1,0 +1,144 @@
+#include "python.h"
+
+#include <atomic>
+
+namespace spillway::python {
+namespace {
+
+// A lock-free stack of references dropped without the GIL.
+struct Dropped {
+  PyObject* object;
+  Dropped* next;
+};
+std::atomic<Dropped*> dropped{nullptr};
+
+int drop_from_interpreter(void*) {
+  drop_pending_objects();
+  return 0;
+}
+
+struct Kept {
+  explicit Kept(PyObject* held) : object(held) {}
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
+  PyObject* object;
+  ~Kept() {
+    if (!Py_IsInitialized()) return;
+    if (PyGILState_Check() != 0) {
+      Py_DECREF(object);
+      return;
+    }
+    auto* entry = new Dropped{object, dropped.load()};
+    while (!dropped.compare_exchange_weak(entry->next, entry)) {
+    }
+    Py_AddPendingCall(drop_from_interpreter, nullptr);
+  }
+};
+
+void set_item(PyObject* dict, const char* key, PyObject* value) {
+  PyDict_SetItemString(dict, key, value);
+  Py_DECREF(value);
+}
+
+PyObject* text(std::string_view value) {
+  return PyUnicode_DecodeUTF8(value.data(), static_cast<Py_ssize_t>(value.size()), "replace");
+}
+
+}  // namespace
+
+WithGil::WithGil() : state_(PyGILState_Ensure()) {
+  if (dropped.load(std::memory_order_relaxed) != nullptr) drop_pending_objects();
+}
+WithGil::~WithGil() { PyGILState_Release(state_); }
+
+std::shared_ptr<void> keep_object(Ref object) {
+  return std::shared_ptr<void>(std::make_shared<Kept>(object.release()));
+}
+
+PyObject* kept_object(const std::shared_ptr<void>& kept) {
+  return kept == nullptr ? nullptr : static_cast<Kept*>(kept.get())->object;
+}
+
+void drop_pending_objects() {
+  Dropped* entry = dropped.exchange(nullptr);
+  while (entry != nullptr) {
+    Dropped* next = entry->next;
+    Py_DECREF(entry->object);
+    delete entry;
+    entry = next;
+  }
+}
+
+PythonTypes& types() {
+  static auto& all = *new PythonTypes;  // outlives the interpreter's own teardown
+  return all;
+}
+
+PyObject* name_of_array_attribute() {
+  static PyObject* name = PyUnicode_InternFromString("_array");
+  return name;
+}
+
+Status status_from_exception() {
+  PyObject* type = nullptr;
+  PyObject* value = nullptr;
+  PyObject* trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  if (type == nullptr) return internal_bug("a Python call failed without an exception");
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (trace != nullptr) PyException_SetTraceback(value, trace);
+  Py_XDECREF(type);
+  Py_XDECREF(trace);
+  Ref exception = Ref::steal(value);
+  ErrorInfo info;
+  info.kind = ErrorKind::kUser;
+  info.code = Code::kUnknown;
+  const Ref coded = Ref::steal(PyObject_CallOneArg(types().code_of.get(), exception.get()));
+  if (coded) {
+    info.code = static_cast<Code>(PyLong_AsLong(PyTuple_GET_ITEM(coded.get(), 0)));
+    const char* kind = PyUnicode_AsUTF8(PyTuple_GET_ITEM(coded.get(), 1));
+    const std::string_view name = kind == nullptr ? "user" : kind;
+    info.kind = name == "resource"    ? ErrorKind::kResource
+                : name == "transient" ? ErrorKind::kTransient
+                : name == "data"      ? ErrorKind::kData
+                                      : ErrorKind::kUser;
+  }
+  PyErr_Clear();
+  const Ref shown = Ref::steal(PyObject_Str(exception.get()));
+  const char* words = shown ? PyUnicode_AsUTF8(shown.get()) : nullptr;
+  info.message = Py_TYPE(exception.get())->tp_name;
+  if (words != nullptr && *words != 0) info.message += std::string(": ") + words;
+  PyErr_Clear();
+  info.cause = keep_object(std::move(exception));
+  return Status(std::move(info));
+}
+
+PyObject* raise(const Status& error) {
+  const ErrorInfo& info = error.info();
+  const Ref facts = Ref::steal(PyDict_New());
+  PyObject* d = facts.get();
+  set_item(d, "kind", text(to_string(info.kind)));
+  set_item(d, "code", PyLong_FromLong(static_cast<long>(info.code)));
+  set_item(d, "message", text(info.message));
+  set_item(d, "type", text(info.type));
+  set_item(d, "stage", text(info.stage));
+  set_item(d, "line", text(info.line));
+  set_item(d, "origin", text(info.origin));
+  set_item(d, "file", text(info.file));
+  const auto number = [](std::int64_t value) {
+    return value < 0 ? Py_NewRef(Py_None) : PyLong_FromLongLong(value);
+  };
+  set_item(d, "offset", number(info.offset));
+  set_item(d, "index", number(info.index));
+  set_item(d, "epoch", number(info.epoch));
+  set_item(d, "attempts", PyLong_FromLong(info.attempts));
+  PyObject* cause = kept_object(info.cause);
+  const Ref exception = Ref::steal(PyObject_CallFunctionObjArgs(
+      types().make_error.get(), d, cause == nullptr ? Py_None : cause, nullptr));
+  if (exception) {
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
+  }
+  return nullptr;
+}
+
+}  // namespace spillway::python

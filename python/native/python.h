@@ -1,0 +1,97 @@
+#pragma once
+
+// The NumPy C API in every file of the module, imported once in module.cc.
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#define PY_ARRAY_UNIQUE_SYMBOL spillway_numpy_api
+#ifndef SPILLWAY_IMPORTS_NUMPY
+#define NO_IMPORT_ARRAY
+#endif
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
+#include <numpy/arrayscalars.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "spillway/base/status.h"
+
+namespace spillway::python {
+
+// An owned reference. Only with the GIL.
+class Ref {
+ public:
+  Ref() = default;
+  static Ref steal(PyObject* object) { return Ref(object); }
+  static Ref borrow(PyObject* object) {
+    Py_XINCREF(object);
+    return Ref(object);
+  }
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref(const Ref& other) : object_(other.object_) { Py_XINCREF(object_); }
+  Ref& operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() { Py_XDECREF(object_); }
+  PyObject* get() const { return object_; }
+  PyObject* release() { return std::exchange(object_, nullptr); }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  explicit Ref(PyObject* object) : object_(object) {}
+  PyObject* object_ = nullptr;
+};
+
+// Takes the GIL on any thread, drops references that engine threads let go of meanwhile.
+class WithGil {
+ public:
+  WithGil();
+  ~WithGil();
+  WithGil(const WithGil&) = delete;
+  WithGil& operator=(const WithGil&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
+class WithoutGil {
+ public:
+  WithoutGil() : state_(PyEval_SaveThread()) {}
+  ~WithoutGil() { PyEval_RestoreThread(state_); }
+  WithoutGil(const WithoutGil&) = delete;
+  WithoutGil& operator=(const WithoutGil&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+// Keeps a Python object for the engine. Its last owner may be any thread, with the GIL or without,
+// holding any lock: without the GIL the reference goes to a free list, and the interpreter is
+// asked to empty it.
+std::shared_ptr<void> keep_object(Ref object);
+PyObject* kept_object(const std::shared_ptr<void>& kept);
+void drop_pending_objects();  // with the GIL
+
+// What Python code of the package hands over once, at import.
+struct PythonTypes {
+  Ref tensor;        // spillway.tensor.Tensor
+  Ref dataset;       // spillway.dataset.Dataset; instances have `_node`
+  Ref make_dataset;  // node -> Dataset
+  Ref optional;      // spillway.optional.Optional; instances have `_element`
+  Ref make_optional; // element or None -> Optional
+  Ref make_error;    // (facts, cause) -> exception
+  Ref code_of;       // exception -> (code, kind)
+};
+PythonTypes& types();
+
+// Interned names.
+PyObject* name_of_array_attribute();
+
+// The exception now set, as a status: its code as TensorFlow gives it, itself as the cause.
+Status status_from_exception();
+// Sets the Python exception for an error of the engine's. Returns null, for tail calls.
+PyObject* raise(const Status& error);
+
+}  // namespace spillway::python

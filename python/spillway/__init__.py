@@ -1,0 +1,70 @@
+"""Spillway: the input pipeline that never kills the kernel.
+
+>>> import spillway as sw
+>>> ds = sw.Dataset.range(5).map(lambda x: x * x).batch(2)
+>>> [batch.tolist() for batch in ds]
+[[0, 1], [4, 9], [16]]
+"""
+
+from __future__ import annotations
+
+from spillway import _native, errors
+from spillway.audit import Audit, Report
+from spillway.config import Memory, configure, memory
+from spillway.dataset import (
+    AUTOTUNE,
+    INFINITE_CARDINALITY,
+    UNKNOWN_CARDINALITY,
+    Dataset,
+)
+from spillway.dtypes import DType, as_dtype
+from spillway.optional import Optional
+from spillway.options import Options
+from spillway.seeds import set_seed
+from spillway.specs import DatasetSpec, NoneSpec, OptionalSpec, TensorSpec
+from spillway.tensor import Tensor
+
+__version__ = "0.1.0"
+__all__ = [
+    "AUTOTUNE",
+    "INFINITE_CARDINALITY",
+    "UNKNOWN_CARDINALITY",
+    "Audit",
+    "DType",
+    "Dataset",
+    "DatasetSpec",
+    "Memory",
+    "NoneSpec",
+    "Optional",
+    "OptionalSpec",
+    "Options",
+    "Report",
+    "Tensor",
+    "TensorSpec",
+    "as_dtype",
+    "configure",
+    "errors",
+    "memory",
+    "set_seed",
+]
+
+
+def _collect_garbage() -> None:
+    import gc
+
+    gc.collect()
+
+
+_native.register_types(
+    {
+        "tensor": Tensor,
+        "dataset": Dataset,
+        "make_dataset": Dataset,
+        "optional": Optional,
+        "make_optional": Optional,
+        "make_error": errors.make_error,
+        "code_of": errors.code_of,
+    }
+)
+_native.set_garbage_hook(_collect_garbage)
+_native.guard_numpy(True)

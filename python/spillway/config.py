@@ -1,0 +1,135 @@
+"""`sw.configure` and `sw.memory`."""
+
+from __future__ import annotations
+
+import os
+from types import TracebackType
+from typing import Any
+
+from spillway import _native
+
+
+class _Settings:
+    isolate: bool | str = False
+    guard_numpy: bool = True
+    spill_dir: str | None = None
+    cache_dir: str | None = None
+    threads: int | None = None
+
+
+settings = _Settings()
+
+
+def _bytes(size: int | float | str) -> int:
+    return int(size) if isinstance(size, int | float) else _native.parse_bytes(size)
+
+
+class Configured:
+    """What `configure` returns: as a context manager it puts the former settings back."""
+
+    def __init__(self, before: dict[str, Any], limit: int) -> None:
+        """Remembers what was set before."""
+        self._before, self._limit = before, limit
+
+    def __enter__(self) -> Configured:
+        """Nothing: the settings hold already."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        """Puts the former settings back."""
+        for key, old in self._before.items():
+            setattr(settings, key, old)
+        _native.set_memory_limit(self._limit)
+        _native.guard_numpy(settings.guard_numpy)
+        _native.set_spill_directory(settings.spill_dir or "")
+
+
+def configure(
+    memory_limit: int | str | None = None,
+    threads: int | None = None,
+    isolate: bool | str = False,
+    guard_numpy: bool = True,
+    spill_dir: str | os.PathLike[str] | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
+) -> Configured:
+    """Sets the memory limit of all pipelines of the process, and more.
+
+    `memory_limit` is bytes or text like "2GiB"; None derives it from the container and the
+    machine. `guard_numpy=False` lets NumPy allocate what would kill the process. `spill_dir` is
+    where buffers go that do not fit. Also a context manager.
+
+    >>> import spillway as sw
+    >>> with sw.configure(memory_limit="64MiB"):
+    ...     sw.memory().limit
+    67108864
+    """
+    if isolate is not False:
+        raise NotImplementedError("isolate: worker processes are not part of this version")
+    keys = ("isolate", "guard_numpy", "spill_dir", "cache_dir", "threads")
+    before = {key: getattr(settings, key) for key in keys}
+    configured = Configured(before, _native.memory_limit())
+    limit = _native.default_memory_limit() if memory_limit is None else _bytes(memory_limit)
+    if limit <= 0:
+        raise ValueError(f"memory_limit must be positive: {memory_limit!r}")
+    settings.guard_numpy = bool(guard_numpy)
+    settings.spill_dir = None if spill_dir is None else os.fspath(spill_dir)
+    settings.cache_dir = None if cache_dir is None else os.fspath(cache_dir)
+    settings.threads = threads
+    _native.set_memory_limit(limit)
+    _native.guard_numpy(settings.guard_numpy)
+    _native.set_spill_directory(settings.spill_dir or "")
+    return configured
+
+
+class Memory:
+    """The ledger at one moment: prints as a table.
+
+    >>> import spillway as sw
+    >>> sw.memory().used <= sw.memory().limit
+    True
+    """
+
+    def __init__(self, ledger: dict[str, Any]) -> None:
+        """Takes what the engine reports."""
+        self.limit: int = ledger["limit"]
+        self.effective: int = ledger["effective"]
+        self.used: int = ledger["used"]
+        self.peak: int = ledger["peak"]
+        self.untracked: int = ledger["untracked"]
+        self.container: int = ledger["container"]
+        self.bound_by: str = ledger["bound_by"]
+        self.rows: list[dict[str, Any]] = ledger["rows"]
+        self._text: str = ledger["text"]
+
+    def __repr__(self) -> str:
+        """The table."""
+        return self._text
+
+    def _repr_html_(self) -> str:
+        import html
+
+        head = html.escape(self._text.splitlines()[0])
+        columns = ("held", "peak", "floor", "exported")
+        cells = "".join(
+            "<tr><td style='text-align:left;padding-left:{}em'>{}</td>{}<td>{}</td></tr>".format(
+                row["depth"],
+                html.escape(row["name"]),
+                "".join(f"<td>{_native.format_bytes(row[c])}</td>" for c in columns),
+                html.escape(row["line"]),
+            )
+            for row in self.rows
+        )
+        titles = "<th>account</th><th>held</th><th>peak</th><th>guaranteed</th><th>kept by you</th>"
+        return f"<b>{head}</b><table><tr>{titles}<th>line</th></tr>{cells}</table>"
+
+
+def memory() -> Memory:
+    """Who holds how much: the limit, every pipeline and stage, and the rest of the process.
+
+    >>> import spillway as sw
+    >>> print(sw.memory())  # doctest: +ELLIPSIS
+    memory: ...
+    """
+    return Memory(_native.ledger())

@@ -1,0 +1,587 @@
+"""`Dataset`: a pipeline as a value."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from spillway import _native, functions, nest
+from spillway._operators import Operators, definitions
+from spillway.audit import Audit, Report
+from spillway.dtypes import as_dtype
+from spillway.lines import user_line
+from spillway.options import Options
+from spillway.seeds import seed_pair
+from spillway.specs import DatasetSpec, TensorSpec
+from spillway.structures import from_structure, shapes_structure, to_structure
+
+AUTOTUNE = -1
+INFINITE_CARDINALITY = -1
+UNKNOWN_CARDINALITY = -2
+_READ_AHEAD_NS = 1_000_000
+
+
+class Dataset(Operators):  # type: ignore[misc]
+    """A pipeline: made by its sources and methods, run by iterating over it.
+
+    >>> import spillway as sw
+    >>> ds = sw.Dataset.range(6).shuffle(3, seed=1).batch(2)
+    >>> [batch.tolist() for batch in ds]
+    [[2, 0], [4, 1], [5, 3]]
+    """
+
+    __slots__ = ("__weakref__", "_last", "_node")
+
+    def __init__(self, node: _native.Node) -> None:
+        """Use the static methods (`range`, `from_generator`, ...) instead."""
+        self._node = node
+        self._last: Any = None
+
+    # ---- Looking at it
+
+    @property
+    def element_spec(self) -> Any:
+        """What an element looks like: a nest of specs, or None while that is not known.
+
+        >>> import spillway as sw
+        >>> sw.Dataset.range(3).batch(2).element_spec
+        TensorSpec(shape=(None,), dtype=int64)
+        """
+        structure = self._node.structure
+        return None if structure is None else from_structure(structure)
+
+    def cardinality(self) -> int:
+        """Number of elements; INFINITE_CARDINALITY (-1) or UNKNOWN_CARDINALITY (-2).
+
+        >>> import spillway as sw
+        >>> sw.Dataset.range(5).batch(2).cardinality()
+        3
+        """
+        return self._node.cardinality
+
+    def __len__(self) -> int:
+        """Number of elements; TypeError when it is infinite or unknown."""
+        count = self._node.cardinality
+        if count == INFINITE_CARDINALITY:
+            raise TypeError("The dataset is infinite.")
+        if count < 0:
+            raise TypeError("The dataset length is unknown.")
+        return count
+
+    def __bool__(self) -> bool:
+        """Always true: a dataset is not a container of what it will read."""
+        return True
+
+    def __getitem__(self, index: int) -> Any:
+        """One element by its position, where every stage can be asked out of order.
+
+        >>> import spillway as sw
+        >>> sw.Dataset.range(10).batch(4)[1]
+        array([4, 5, 6, 7])
+        """
+        return self._node.at(int(index))
+
+    def __repr__(self) -> str:
+        """The spec, a stage a line."""
+        return f"<Dataset element_spec={self.element_spec}>\n{self._node!r}"
+
+    def spec_hash(self) -> int:
+        """Equal for equal pipelines, built separately, in Python or C++."""
+        return self._node.hash
+
+    def to_json(self) -> str:
+        """The pipeline as JSON; functions go by the hash of their code."""
+        return self._node.to_json()
+
+    @staticmethod
+    def from_json(text: str, functions: dict[str, Callable[..., Any]] | None = None) -> Dataset:
+        """Reads what `to_json` wrote. Never runs code from the text: `functions` brings them.
+
+        >>> import spillway as sw
+        >>> ds = sw.Dataset.range(3).batch(2)
+        >>> sw.Dataset.from_json(ds.to_json()).spec_hash() == ds.spec_hash()
+        True
+        """
+        known = {name: _function(f, None) for name, f in (functions or {}).items()}
+        return Dataset(_native.node_from_json(text, known))
+
+    # ---- Running it
+
+    def __iter__(self) -> Any:
+        """A fresh pass. Many may run at a time; each has `save`, `restore`, `close`, `audit`."""
+        options = self.options()
+        ahead = _READ_AHEAD_NS if options.reads_ahead() else 0
+        it = _native.open(self._node, ahead, options.dataset_name or "")
+        self._last = it._audit_box()
+        return it
+
+    def as_numpy_iterator(self) -> Iterator[Any]:
+        """The elements as NumPy arrays and scalars; datasets as components are refused."""
+        for leaf in nest.flatten(self.element_spec):
+            if isinstance(leaf, DatasetSpec):
+                raise TypeError(
+                    "`as_numpy_iterator()` is not supported for datasets that produce "
+                    f"values of type {type(leaf).__name__}"
+                )
+        return iter(self)
+
+    def audit(self) -> Audit:
+        """What became of every element in the last pass over this very dataset."""
+        if self._last is None:
+            raise RuntimeError("audit: this dataset was not iterated yet")
+        return Audit.of(self._last.facts())
+
+    def report(self) -> Report:
+        """Time, bytes and errors of the last pass, a line a stage."""
+        return Report(self.audit())
+
+    def get_single_element(self) -> Any:
+        """The only element; InvalidArgumentError when there are none or more."""
+        from spillway.errors import InvalidArgumentError
+
+        with iter(self) as it:
+            end = object()
+            first = next(it, end)
+            if first is end:
+                raise InvalidArgumentError("Dataset was empty.")
+            if next(it, end) is not end:
+                raise InvalidArgumentError("Dataset had more than one element.")
+            return first
+
+    def reduce(
+        self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None
+    ) -> Any:
+        """Folds all elements into one state, at once.
+
+        >>> import spillway as sw
+        >>> sw.Dataset.range(5).reduce(np.int64(0), lambda state, x: state + x)
+        np.int64(10)
+        """
+        state = _native.element(initial_state, None, False)
+        function = _function(reduce_func, None)
+        node = _native.node("reduce", [state, function], [self._node], user_line(), name or "")
+        return Dataset(node).get_single_element()
+
+    # ---- Sources
+
+    @staticmethod
+    def range(*args: int, output_type: Any = "int64", name: str | None = None) -> Dataset:
+        """Counts as Python's range: `range(stop)`, `range(start, stop[, step])`.
+
+        >>> import spillway as sw
+        >>> list(sw.Dataset.range(1, 6, 2))
+        [np.int64(1), np.int64(3), np.int64(5)]
+        """
+        if not 1 <= len(args) <= 3:
+            raise ValueError(f"Invalid number of arguments: {len(args)}. range takes 1 to 3.")
+        numbers = [int(a) for a in args]
+        start, stop, step = (
+            (0, numbers[0], 1) if len(numbers) == 1 else (*numbers, 1)[:3]
+        )
+        dtype = as_dtype(output_type).name
+        return _make("range", [start, stop, step, dtype], [], name)
+
+    @staticmethod
+    def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
+        """One element: `tensors`.
+
+        >>> import spillway as sw
+        >>> list(sw.Dataset.from_tensors((1, "a")))
+        [(np.int32(1), b'a')]
+        """
+        return _make("from_tensors", [_native.element(tensors, None, True)], [], name)
+
+    @staticmethod
+    def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
+        """The rows of `tensors`: their first dimensions must agree. Arrays are not copied.
+
+        >>> import spillway as sw
+        >>> list(sw.Dataset.from_tensor_slices({"x": [1, 2], "y": [3, 4]}))
+        [{'x': np.int32(1), 'y': np.int32(3)}, {'x': np.int32(2), 'y': np.int32(4)}]
+        """
+        return _make("from_tensor_slices", [_native.element(tensors, None, True)], [], name)
+
+    @staticmethod
+    def from_generator(
+        generator: Any,
+        output_types: Any = None,
+        output_shapes: Any = None,
+        args: Any = None,
+        output_signature: Any = None,
+        read_ahead: int | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Elements of a generator, which runs on a thread of its own, ahead of the consumer.
+
+        `generator` is a callable that returns a generator, an iterable or an async generator, or
+        an iterable itself; it is called anew for every pass, with `args` (any objects).
+
+        >>> import spillway as sw
+        >>> def squares(n):
+        ...     for i in range(n):
+        ...         yield i * i
+        >>> spec = sw.TensorSpec((), "int64")
+        >>> list(sw.Dataset.from_generator(squares, args=(3,), output_signature=spec))
+        [np.int64(0), np.int64(1), np.int64(4)]
+        """
+        from spillway import generators
+
+        structure = generators.declared(output_types, output_shapes, output_signature)
+        call = generators.as_callable(generator)
+        native = _native.generator(
+            call,
+            tuple(args) if args is not None else (),
+            structure,
+            functions.fingerprint(generator),
+            functions.name_of(generator),
+        )
+        return _make("from_generator", [native, structure, read_ahead], [], name)
+
+    @staticmethod
+    def list_files(
+        file_pattern: Any, shuffle: bool | None = None, seed: int | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Paths that match a glob pattern, or several; shuffled unless `shuffle=False`."""
+        if isinstance(file_pattern, os.PathLike):
+            file_pattern = os.fspath(file_pattern)
+        patterns = np.asarray(file_pattern, dtype=object)
+        ds = _make("list_files", [_native.element(patterns, None, False)], [], name)
+        if shuffle is False:
+            return ds
+        return ds.shuffle(max(len(ds), 1), seed=seed)
+
+    @staticmethod
+    def zip(
+        *args: Any, datasets: Any = None, strict: bool = False, name: str | None = None
+    ) -> Dataset:
+        """Walks datasets together; ends with the shortest, or with `strict` insists on one length.
+
+        >>> import spillway as sw
+        >>> a = sw.Dataset.range(3)
+        >>> list(sw.Dataset.zip(a, a.batch(2)))
+        [(np.int64(0), array([0, 1])), (np.int64(1), array([2]))]
+        """
+        if not args and datasets is None:
+            raise TypeError("Must pass at least one dataset to `zip`.")
+        if args and datasets is not None:
+            raise TypeError("Both `*args` and `datasets` cannot be set.")
+        given = datasets if datasets is not None else args[0] if len(args) == 1 else args
+        for leaf in nest.flatten(given):
+            if not isinstance(leaf, Dataset):
+                if isinstance(leaf, list):
+                    raise TypeError(
+                        "Invalid input to `zip`. Inputs are expected to be (nested) structures of "
+                        "`tf.data.Dataset` objects. Python `list` is not supported and you should "
+                        "use `tuple` instead."
+                    )
+                raise TypeError(
+                    "Invalid input to `zip`. Inputs are expected to be (nested) structures of "
+                    f"`tf.data.Dataset` objects but encountered object of type {type(leaf)}."
+                )
+        flat = nest.flatten(given)
+        shape = to_structure(nest.map_structure(lambda _: TensorSpec((), "int64"), given))
+        return _make("zip", [None, shape, bool(strict)], flat, name)
+
+    @staticmethod
+    def counter(
+        start: Any = 0, step: Any = 1, dtype: Any = "int64", name: str | None = None
+    ) -> Dataset:
+        """Counts without end.
+
+        >>> import spillway as sw
+        >>> list(sw.Dataset.counter(3, 4).take(3))
+        [np.int64(3), np.int64(7), np.int64(11)]
+        """
+        return _make("counter", [float(start), float(step), as_dtype(dtype).name], [], name)
+
+    @staticmethod
+    def random(
+        seed: int | None = None,
+        rerandomize_each_iteration: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Random numbers from 0 to 2**32 without end.
+
+        >>> import spillway as sw
+        >>> list(sw.Dataset.random(seed=4).take(2))
+        [np.int64(3128586565), np.int64(2023892699)]
+        """
+        pair = seed_pair(seed)
+        return _make("random", [*pair, rerandomize_each_iteration], [], name)
+
+    @staticmethod
+    def choose_from_datasets(
+        datasets: Any, choice_dataset: Dataset, stop_on_empty_dataset: bool = True
+    ) -> Dataset:
+        """Takes the next element from the dataset that `choice_dataset` names."""
+        if not datasets:
+            raise ValueError("Invalid `datasets`. `datasets` should not be empty.")
+        if not isinstance(choice_dataset, Dataset):
+            raise TypeError(
+                f"Invalid `choice_dataset`. `choice_dataset` should be a dataset: {choice_dataset!r}"
+            )
+        inputs = [choice_dataset, *datasets]
+        return _make("choose_from_datasets", [None, None, bool(stop_on_empty_dataset)], inputs, None)
+
+    @staticmethod
+    def sample_from_datasets(
+        datasets: Any,
+        weights: Any = None,
+        seed: int | None = None,
+        stop_on_empty_dataset: bool = False,
+        rerandomize_each_iteration: bool | None = None,
+    ) -> Dataset:
+        """Takes each next element from a dataset drawn by chance."""
+        from spillway import sampling
+
+        return sampling.sample(
+            list(datasets), weights, seed, stop_on_empty_dataset, rerandomize_each_iteration
+        )
+
+    @staticmethod
+    def from_quarantine(path: str | os.PathLike[str]) -> Dataset:
+        """The inputs that `on_error="quarantine"` put aside, to be run again."""
+        from spillway import quarantine
+
+        return quarantine.dataset(os.fspath(path))
+
+    # ---- Transformations that need more than the definition says
+
+    def shuffle(
+        self,
+        buffer_size: Any,
+        seed: int | None = None,
+        reshuffle_each_iteration: bool | None = None,
+        shrink: bool = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """Draws each element from a buffer of the next `buffer_size`, in TensorFlow's own order.
+
+        What does not fit the memory limit is spilled to disk: with a seed the order is the same
+        at every limit.
+
+        >>> import spillway as sw
+        >>> [int(x) for x in sw.Dataset.range(10).shuffle(10, seed=42)]
+        [5, 9, 6, 4, 7, 1, 2, 8, 3, 0]
+        """
+        pair = seed_pair(seed)
+        reshuffle = True if reshuffle_each_iteration is None else bool(reshuffle_each_iteration)
+        return _make("shuffle", [int(buffer_size), *pair, reshuffle, bool(shrink)], [self], name)
+
+    def padded_batch(
+        self,
+        batch_size: Any,
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """Batches elements of different shapes, padded to the largest or to `padded_shapes`.
+
+        >>> import spillway as sw
+        >>> ds = sw.Dataset.range(1, 4).map(lambda n: np.full(int(n), n),
+        ...     output_signature=sw.TensorSpec((None,), "int64"))
+        >>> next(iter(ds.padded_batch(3)))
+        array([[1, 0, 0],
+               [2, 2, 0],
+               [3, 3, 3]])
+        """
+        from spillway import padding
+
+        shapes = padding.shapes(self, padded_shapes)
+        values = padding.values(self, padding_values)
+        params = [int(batch_size), shapes, values, bool(drop_remainder)]
+        return _make("padded_batch", params, [self], name)
+
+    def interleave(
+        self,
+        map_func: Callable[..., Any],
+        cycle_length: int | None = None,
+        block_length: int | None = None,
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+        output_signature: Any = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Walks several datasets, made by `map_func`, in turns.
+
+        >>> import spillway as sw
+        >>> ds = sw.Dataset.range(2).interleave(
+        ...     lambda x: sw.Dataset.from_tensors(x).repeat(2), cycle_length=2)
+        >>> [int(x) for x in ds]
+        [0, 1, 0, 1]
+        """
+        if cycle_length is None:
+            cycle_length = _cycle_length(num_parallel_calls)
+        function = _dataset_function(map_func, output_signature)
+        params = [
+            function,
+            int(cycle_length),
+            1 if block_length is None else int(block_length),
+            _calls(num_parallel_calls),
+            deterministic,
+        ]
+        return _make("interleave", params, [self], name)
+
+    def bucket_by_sequence_length(
+        self,
+        element_length_func: Callable[..., Any],
+        bucket_boundaries: Iterable[int],
+        bucket_batch_sizes: Iterable[int],
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        pad_to_bucket_boundary: bool = False,
+        no_padding: bool = False,
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """Batches elements of about the same length together."""
+        from spillway import buckets
+
+        return buckets.bucket(
+            self,
+            element_length_func,
+            list(bucket_boundaries),
+            list(bucket_batch_sizes),
+            padded_shapes,
+            padding_values,
+            pad_to_bucket_boundary,
+            no_padding,
+            drop_remainder,
+            name,
+        )
+
+    def apply(self, transformation_func: Callable[[Dataset], Dataset]) -> Dataset:
+        """`transformation_func(self)`, which must be a dataset."""
+        dataset = transformation_func(self)
+        if not isinstance(dataset, Dataset):
+            raise TypeError(
+                "`transformation_func` must return a `tf.data.Dataset` object. "
+                f"Got {type(dataset)}."
+            )
+        return dataset
+
+    def with_options(self, options: Options, name: str | None = None) -> Dataset:
+        """Chooses things for the whole pipeline; merged with what was chosen before."""
+        return _make("with_options", [options.to_json()], [self], name)
+
+    def options(self) -> Options:
+        """What was chosen with `with_options`, merged over the whole pipeline; read only."""
+        return Options.of_node(self._node)
+
+    def to_json_hash(self) -> str:
+        """The spec's hash as text."""
+        return f"{self._node.hash:016x}"
+
+
+_RESULTS = {"map_func", "scan_func", "reduce_func"}
+_DATASET_FUNCTIONS = {("flat_map", "map_func"), ("group_by_window", "reduce_func")}
+
+
+def apply_operator(
+    op: str, caller: Dataset | None, values: tuple[Any, ...], signature: Any, name: str | None
+) -> Dataset:
+    """Makes the node of an operator from a method's arguments, converted as it defines them."""
+    params: list[Any] = []
+    inputs: list[Any] = [] if caller is None else [caller]
+    for definition, value in zip(definitions[op]["params"], values, strict=True):
+        kind = definition["type"]
+        if kind == "dataset":
+            if not isinstance(value, Dataset):
+                raise TypeError(f"{op}: {definition['name']} must be a Dataset: {value!r}")
+            inputs.append(value)
+            params.append(None)
+        elif kind == "datasets":
+            inputs.extend(nest.flatten(value, lists=True))
+            params.append(None)
+        elif kind == "function" and value is not None:
+            if (op, definition["name"]) in _DATASET_FUNCTIONS:
+                params.append(_dataset_function(value, signature))
+            else:
+                declared = signature if definition["name"] in _RESULTS else None
+                params.append(_function(value, declared))
+        else:
+            params.append(_convert(kind, value, op, definition["name"]))
+    return _make(op, params, inputs, name)
+
+
+def _convert(kind: str, value: Any, op: str, name: str) -> Any:
+    if value is None:
+        return None
+    if kind == "int":
+        if name == "num_parallel_calls":
+            return _calls(value)
+        return _int(value, op, name)
+    if kind == "float":
+        return float(value)
+    if kind == "bool":
+        return bool(value)
+    if kind == "str":
+        return os.fspath(value) if isinstance(value, os.PathLike) else value
+    if kind in ("element", "slices"):
+        return _native.element(value, None, kind == "slices")
+    if kind == "signature":
+        return to_structure(value, lists=True)
+    if kind == "shapes":
+        return shapes_structure(value)
+    if kind == "ints":
+        flat = np.asarray(value).ravel().tolist()
+        return [_int(v, op, name) for v in flat]
+    return value
+
+
+def _int(value: Any, op: str, name: str) -> int:
+    try:
+        return int(value.__index__()) if hasattr(value, "__index__") else int(np.asarray(value)[()])
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{op}: {name} must be an integer: {value!r}") from error
+
+
+def _calls(value: Any) -> int | None:
+    return None if value is None else _int(value, "parallel stage", "num_parallel_calls")
+
+
+def _function(call: Callable[..., Any], signature: Any) -> Any:
+    if not callable(call):
+        raise TypeError(f"expected a function, found {call!r}")
+    output = None if signature is None else to_structure(signature, lists=True)
+    return _native.function(call, output, functions.fingerprint(call), functions.name_of(call))
+
+
+def _dataset_function(call: Callable[..., Any], signature: Any) -> Any:
+    if signature is None:
+        return _function(call, None)
+    spec = signature if isinstance(signature, DatasetSpec) else DatasetSpec(signature)
+    return _function(call, spec)
+
+
+def _cycle_length(num_parallel_calls: int | None) -> int:
+    cpus = len(os.sched_getaffinity(0))
+    if num_parallel_calls is None:
+        return cpus
+    if num_parallel_calls == AUTOTUNE:
+        return -(-cpus // 3)
+    return min(int(num_parallel_calls), cpus)
+
+
+def _make(op: str, params: list[Any], inputs: list[Any], name: str | None) -> Dataset:
+    nodes = [dataset._node for dataset in inputs]
+    return Dataset(_native.node(op, params, nodes, user_line(), name or ""))
+
+
+def _iterator_audit(self: Any) -> Audit:
+    """What became of every element of this pass so far."""
+    return Audit.of(self._audit())
+
+
+def _iterator_report(self: Any) -> Report:
+    """Time, bytes and errors of this pass so far, a line a stage."""
+    return Report(Audit.of(self._audit()))
+
+
+_native.Iterator.audit = _iterator_audit
+_native.Iterator.report = _iterator_report

@@ -1,0 +1,44 @@
+"""Where the user wrote a stage: `train.py:12`, or `In[5] line 7` in a notebook."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def _notebook() -> dict[str, int]:
+    """File names IPython gave to cells, with their execution counts."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    counts: Any = getattr(getattr(shell, "compile", None), "_filename_map", None)
+    return counts if isinstance(counts, dict) else {}
+
+
+def user_line() -> str:
+    """The nearest caller outside this package."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+        if frame.f_back is None:
+            return ""
+        frame = frame.f_back
+    file, number = frame.f_code.co_filename, frame.f_lineno
+    cell = _notebook().get(file)
+    return f"{file}:{number}" if cell is None else f"In[{cell}] line {number}"
+
+
+def with_source(line: str) -> str:
+    """Adds the text of the line, when it can still be found."""
+    import linecache
+
+    file, _, number = line.rpartition(":")
+    if line.startswith("In[") and "] line " in line:
+        cell, _, number = line[3:].partition("] line ")
+        counts = {str(count): name for name, count in _notebook().items()}
+        file = counts.get(cell, "")
+    if not file or not number.isdigit():
+        return line
+    text = linecache.getline(file, int(number)).strip()
+    return f"{line}: {text}" if text else line

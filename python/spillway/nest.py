@@ -1,0 +1,182 @@
+"""Elements as trees: tuples, dicts, namedtuples, dataclasses and attrs classes of leaves.
+
+The rules are tf.data's: a dict's values are taken in the order of its sorted keys, and a list is
+a leaf (it becomes one tensor) unless ``lists=True``, as in ``tf.nest``. None is a leaf.
+
+>>> flatten({"b": 1, "a": (2, [3, 4])})
+[2, [3, 4], 1]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+
+def is_nested(value: Any, *, lists: bool = False) -> bool:
+    """Whether `value` is a branch rather than a leaf.
+
+    >>> is_nested((1, 2)), is_nested([1, 2]), is_nested(3)
+    (True, False, False)
+    """
+    return _children(value, lists) is not None
+
+
+def flatten(nest: Any, *, lists: bool = False) -> list[Any]:
+    """The leaves, in order.
+
+    >>> flatten((1, {"y": 2, "x": None}))
+    [1, None, 2]
+    """
+    out: list[Any] = []
+    _collect(nest, lists, out)
+    return out
+
+
+def pack_like(structure: Any, flat: Iterable[Any], *, lists: bool = False) -> Any:
+    """The tree of `structure` with its leaves replaced by `flat`, in order.
+
+    >>> pack_like({"b": 0, "a": (0, 0)}, [1, 2, 3])
+    {'b': 3, 'a': (1, 2)}
+    """
+    values = list(flat)
+    count = len(flatten(structure, lists=lists))
+    if count != len(values):
+        raise ValueError(
+            f"Could not pack sequence. Argument `structure` had {count} elements, but argument "
+            f"`flat_sequence` had {len(values)} elements. Received structure: {structure}, "
+            f"flat_sequence: {values}."
+        )
+    leaves = iter(values)
+    return _rebuild(structure, lists, lambda _: next(leaves))
+
+
+def map_structure(fn: Callable[..., Any], *nests: Any, lists: bool = False) -> Any:
+    """`fn` of the leaves of trees of the same form, as a tree like the first.
+
+    >>> map_structure(lambda a, b: a + b, {"x": 1}, {"x": 10})
+    {'x': 11}
+    """
+    if not nests:
+        raise ValueError("map_structure needs at least one structure")
+    first, others = nests[0], nests[1:]
+    if not others:
+        return _rebuild(first, lists, fn)
+    for other in others:
+        assert_same_structure(first, other, lists=lists)
+    rows = zip(*(flatten(nest, lists=lists) for nest in nests), strict=True)
+    return pack_like(first, [fn(*row) for row in rows], lists=lists)
+
+
+def assert_same_structure(first: Any, second: Any, *, lists: bool = False) -> None:
+    """Raise, naming the first difference, unless the trees have the same form.
+
+    Another number of leaves or other keys is a ValueError, another class a TypeError.
+
+    >>> assert_same_structure((1, 2), (3, 4))
+    """
+    error = _difference(first, second, lists)
+    if error is not None:
+        kind, why = error
+        raise kind(
+            "The two structures don't have the same nested structure.\n\n"
+            f"First structure: {_show(first)}\n\nSecond structure: {_show(second)}\n\n"
+            f"More specifically: {why}"
+        )
+
+
+def _show(value: Any) -> str:
+    return f"type={type(value).__name__} str={value}"
+
+
+def _difference(a: Any, b: Any, lists: bool) -> tuple[type[Exception], str] | None:
+    inside_a, inside_b = _children(a, lists), _children(b, lists)
+    if inside_a is None and inside_b is None:
+        return None
+    if inside_a is None or inside_b is None:
+        branch, leaf = (a, b) if inside_b is None else (b, a)
+        return ValueError, (
+            f'Substructure "{_show(branch)}" is a sequence, while substructure "{_show(leaf)}" '
+            "is not"
+        )
+    if isinstance(a, Mapping) != isinstance(b, Mapping) or fields(a) != fields(b):
+        return TypeError, (
+            "The two structures don't have the same sequence type. First structure has type "
+            f"{type(a).__name__}, while second structure has type {type(b).__name__}."
+        )
+    if isinstance(a, Mapping) and set(a) != set(b):
+        return ValueError, (
+            "The two dictionaries don't have the same set of keys. First structure has keys "
+            f"{list(a)}, while second structure has keys {list(b)}"
+        )
+    if len(inside_a) != len(inside_b):
+        return ValueError, (
+            f"The two structures don't have the same number of elements: {_show(a)}, {_show(b)}"
+        )
+    for x, y in zip(inside_a, inside_b, strict=True):
+        found = _difference(x, y, lists)
+        if found is not None:
+            return found
+    return None
+
+
+def fields(value: Any) -> tuple[str, ...] | None:
+    """The field names of a namedtuple, dataclass or attrs object; None for anything else."""
+    cls = type(value)
+    if isinstance(value, tuple):
+        return getattr(cls, "_fields", None)
+    found = getattr(cls, "__dataclass_fields__", None)
+    if found is not None:
+        return tuple(found)
+    attributes = getattr(cls, "__attrs_attrs__", None)
+    return None if attributes is None else tuple(attribute.name for attribute in attributes)
+
+
+def _children(value: Any, lists: bool) -> list[Any] | None:
+    """The branches below in TensorFlow's order; None for a leaf."""
+    if isinstance(value, tuple):
+        return list(value)
+    if isinstance(value, Mapping):
+        return [value[key] for key in sorted(value)]
+    if isinstance(value, list):
+        return list(value) if lists else None
+    if isinstance(value, type):
+        return None
+    names = fields(value)
+    return None if names is None else [getattr(value, name) for name in names]
+
+
+def _collect(value: Any, lists: bool, out: list[Any]) -> None:
+    children = _children(value, lists)
+    if children is None:
+        out.append(value)
+    else:
+        for child in children:
+            _collect(child, lists, out)
+
+
+def _rebuild(value: Any, lists: bool, leaf: Callable[[Any], Any]) -> Any:
+    children = _children(value, lists)
+    if children is None:
+        return leaf(value)
+    built = [_rebuild(child, lists, leaf) for child in children]
+    cls = type(value)
+    if isinstance(value, Mapping):
+        by_key = dict(zip(sorted(value), built, strict=True))
+        ordered = {key: by_key[key] for key in value}
+        if cls is dict:
+            return ordered
+        factory = getattr(value, "default_factory", None)
+        return cls(ordered) if factory is None else cls(factory, ordered)
+    names = fields(value)
+    if isinstance(value, (tuple, list)):
+        return cls(built) if names is None else cls(*built)
+    return _replace(value, dict(zip(names or (), built, strict=True)))
+
+
+def _replace(value: Any, changes: dict[str, Any]) -> Any:
+    """A copy of a dataclass or attrs object with every field set; its ``__init__`` is not run."""
+    copy = object.__new__(type(value))
+    for name, field in changes.items():
+        object.__setattr__(copy, name, field)
+    return copy

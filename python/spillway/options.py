@@ -1,0 +1,179 @@
+"""`Options`: what is chosen for a whole pipeline, with tf.data's names."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from spillway import _native
+
+
+class _Group:
+    _names: dict[str, type | tuple[type, ...]] = {}
+
+    def __init__(self) -> None:
+        object.__setattr__(self, "_values", {})
+        object.__setattr__(self, "_frozen", False)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._names:
+            raise AttributeError(f"{type(self).__name__} has no option {name!r}")
+        return self._values.get(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self._names:
+            raise AttributeError(f"Cannot set the property {name} on {type(self).__name__}.")
+        if self._frozen:
+            raise ValueError(
+                "Mutating `tf.data.Options()` returned by `tf.data.Dataset.options()` has no "
+                "effect. Use `tf.data.Dataset.with_options(options)` to set or update dataset "
+                "options."
+            )
+        wanted = self._names[name]
+        if value is not None and not isinstance(value, wanted):
+            raise TypeError(f"Property {name!r} must be of type {wanted}, got: {value!r}.")
+        self._values[name] = value
+
+    def _plain(self) -> dict[str, Any]:
+        return {
+            key: value._plain() if isinstance(value, _Group) else value
+            for key, value in self._values.items()
+            if value is not None
+        }
+
+    def _merge(self, values: dict[str, Any]) -> None:
+        for key, value in values.items():
+            if isinstance(value, dict):
+                getattr(self, key)._merge(value)
+            elif key == "framework_type":
+                self._values[key] = [*self._values.get(key, []), *value]
+            else:
+                self._values[key] = value
+
+    def _freeze(self) -> None:
+        for value in self._values.values():
+            if isinstance(value, _Group):
+                value._freeze()
+        object.__setattr__(self, "_frozen", True)
+
+
+class AutotuneOptions(_Group):
+    """Accepted for compatibility; the engine tunes in bytes, within the memory limit."""
+
+    _names = {
+        "enabled": bool, "cpu_budget": int, "ram_budget": int, "autotune_algorithm": object,
+        "initial_parallelism": int, "min_parallelism": int,
+    }  # fmt: skip
+
+
+class ThreadingOptions(_Group):
+    """Accepted for compatibility."""
+
+    _names = {"max_intra_op_parallelism": int, "private_threadpool_size": int}
+
+
+class OptimizationOptions(_Group):
+    """`inject_prefetch` or `apply_default_optimizations` False: nothing looks ahead by itself."""
+
+    _names = dict.fromkeys(
+        (
+            "apply_default_optimizations", "filter_fusion", "filter_parallelization",
+            "inject_prefetch", "map_and_batch_fusion", "map_and_filter_fusion", "map_fusion",
+            "map_parallelization", "noop_elimination", "parallel_batch",
+            "seq_interleave_prefetch", "shuffle_and_repeat_fusion",
+        ),
+        bool,
+    )  # fmt: skip
+
+
+class DistributeOptions(_Group):
+    """Accepted for compatibility."""
+
+    _names = {"auto_shard_policy": object, "num_devices": int}
+
+
+class ServiceOptions(_Group):
+    """Accepted for compatibility."""
+
+    _names = {"pinned": bool}
+
+
+_GROUPS = {
+    "autotune": AutotuneOptions,
+    "threading": ThreadingOptions,
+    "experimental_optimization": OptimizationOptions,
+    "experimental_distribute": DistributeOptions,
+    "experimental_service": ServiceOptions,
+}
+
+
+class Options(_Group):
+    """Choices for a whole pipeline.
+
+    >>> import spillway as sw
+    >>> options = sw.Options()
+    >>> options.deterministic = True
+    >>> sw.Dataset.range(3).with_options(options).options().deterministic
+    True
+    """
+
+    _names = {
+        "deterministic": bool, "experimental_deterministic": bool,
+        "experimental_external_state_policy": object, "experimental_slack": bool,
+        "experimental_symbolic_checkpoint": bool, "experimental_warm_start": bool,
+        "experimental_threading": ThreadingOptions, "dataset_name": str, "framework_type": list,
+        **_GROUPS,
+    }  # fmt: skip
+
+    def __init__(self) -> None:
+        """All choices open."""
+        super().__init__()
+        for name, group in _GROUPS.items():
+            self._values[name] = group()
+
+    def merge(self, options: Options) -> Options:
+        """These choices, overridden by what `options` chose."""
+        merged = Options()
+        merged._merge(self._plain())
+        merged._merge(options._plain())
+        return merged
+
+    def to_json(self) -> str:
+        """The choices made, as JSON."""
+        return json.dumps(self._plain(), default=str)
+
+    def reads_ahead(self) -> bool:
+        """Whether elements may be made before they are asked for."""
+        optimization = self.experimental_optimization
+        return (
+            optimization.inject_prefetch is not False
+            and optimization.apply_default_optimizations is not False
+        )
+
+    @staticmethod
+    def of_node(node: _native.Node) -> Options:
+        """Merged over a whole pipeline, the last choice winning; read only."""
+        merged = Options()
+        seen: set[int] = set()
+        stack: list[tuple[_native.Node, bool]] = [(node, False)]
+        while stack:
+            at, ready = stack.pop()
+            if ready:
+                if at.op == "with_options":
+                    merged._merge(json.loads(at.param("options")))
+                continue
+            stack.append((at, True))
+            stack.extend((below, False) for below in reversed(at.inputs))
+        del seen
+        merged._freeze()
+        return merged
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the same choices were made."""
+        return isinstance(other, Options) and self._plain() == other._plain()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """The choices made."""
+        return f"Options({self._plain()})"

@@ -1,0 +1,137 @@
+"""Arguments of `padded_batch`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spillway import _native, nest
+from spillway.dtypes import as_dtype
+from spillway.specs import TensorSpec, as_shape
+from spillway.structures import to_structure
+
+if TYPE_CHECKING:
+    from spillway.dataset import Dataset
+
+
+def _leaves(ds: Dataset) -> list[Any]:
+    spec = ds.element_spec
+    if spec is None:
+        raise TypeError(
+            "padded_batch: what an element looks like must be known; declare it with "
+            "output_signature= in the map before"
+        )
+    leaves = nest.flatten(spec)
+    for leaf in leaves:
+        if not isinstance(leaf, TensorSpec):
+            raise TypeError(
+                "`padded_batch` is only supported for datasets that produce tensor elements but "
+                f"the input dataset produces elements of unsupported type {type(leaf).__name__}."
+            )
+    return leaves
+
+
+def _up_to(like: Any, value: Any) -> list[Any]:
+    """Parts of `value` for the leaves of `like`; a part may itself be a sequence."""
+    if not nest.is_nested(like):
+        return [value]
+    if isinstance(like, dict):
+        return [leaf for key in sorted(like) for leaf in _up_to(like[key], value[key])]
+    names = nest.fields(like)
+    parts = [getattr(value, n) for n in names] if names and not isinstance(value, tuple) else value
+    children = [getattr(like, n) for n in names] if names else like
+    return [leaf for a, b in zip(children, parts, strict=True) for leaf in _up_to(a, b)]
+
+
+def shapes(ds: Dataset, padded_shapes: Any) -> Any:
+    """The engine's structure of `padded_shapes`, or None."""
+    leaves = _leaves(ds)
+    if padded_shapes is None:
+        for leaf in leaves:
+            if leaf.shape is None:
+                raise ValueError(
+                    "You must provide `padded_shapes` argument because component has unknown rank."
+                )
+        return None
+    spec = ds.element_spec
+    parts = _up_to(spec, padded_shapes)
+    made = []
+    for part, leaf in zip(parts, leaves, strict=True):
+        made.append(TensorSpec(_shape(part, leaf), leaf.dtype))
+    return to_structure(nest.pack_like(spec, made))
+
+
+def _shape(part: Any, leaf: TensorSpec) -> Any:
+    if hasattr(part, "numpy") or isinstance(part, np.ndarray):
+        array = np.asarray(part)
+        if array.dtype != np.int64:
+            raise TypeError(f"Padded shape {part} must be a `tf.int64` vector tensor.")
+        if array.ndim != 1:
+            raise ValueError(
+                f"Padded shape {part} must be a `tf.int64` vector tensor, but its shape was "
+                f"{array.shape}."
+            )
+        part = array.tolist()
+    elif isinstance(part, list | tuple) and any(isinstance(d, list | tuple) for d in part):
+        raise ValueError(
+            f"Padded shape {part} must be a `tf.int64` vector tensor, but its shape was "
+            f"{np.shape(part)}."
+        )
+    shape = as_shape(part)
+    known = leaf.shape
+    if shape is not None:
+        shape = tuple(None if d is None or d < 0 else d for d in shape)
+    if known is not None and shape is not None:
+        bad = len(shape) != len(known) or any(
+            p is not None and k is not None and p < k for p, k in zip(shape, known, strict=False)
+        )
+        if bad:
+            raise ValueError(
+                f"The padded shape {shape} is not compatible with the shape {known} of the "
+                "corresponding input component."
+            )
+    return shape
+
+
+def values(ds: Dataset, padding_values: Any) -> Any:
+    """One constant a component, or None for its default."""
+    if padding_values is None:
+        return None
+    leaves = _leaves(ds)
+    spec = ds.element_spec
+    if nest.is_nested(padding_values):
+        parts = _fill(spec, padding_values)
+    else:
+        parts = [padding_values] * len(leaves)
+    out = []
+    for part, leaf in zip(parts, leaves, strict=True):
+        if part is None:
+            out.append(None)
+            continue
+        out.append(_constant(part, leaf))
+    return out
+
+
+def _fill(like: Any, value: Any) -> list[Any]:
+    """As `_up_to`, where a None stands for all the leaves below it."""
+    if value is None:
+        return [None] * len(nest.flatten(like))
+    if not nest.is_nested(like):
+        return [value]
+    if isinstance(like, dict):
+        return [leaf for key in sorted(like) for leaf in _fill(like[key], value.get(key))]
+    names = nest.fields(like)
+    children = [getattr(like, n) for n in names] if names else like
+    return [leaf for a, b in zip(children, value, strict=True) for leaf in _fill(a, b)]
+
+
+def _constant(part: Any, leaf: TensorSpec) -> Any:
+    typed = hasattr(part, "dtype")
+    if typed and as_dtype(part.dtype) != leaf.dtype:
+        raise TypeError(
+            f"Padding value type (`{as_dtype(part.dtype).name}`) does not match the component "
+            f"type (`{leaf.dtype.name}`)."
+        )
+    scalar = _native.Structure.tensor(leaf.dtype.name, ())
+    return _native.element(part, scalar, False)

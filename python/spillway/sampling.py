@@ -1,0 +1,52 @@
+"""`sample_from_datasets`: what TensorFlow settles before it draws."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spillway import _native
+from spillway.lines import user_line
+from spillway.seeds import seed_pair
+
+if TYPE_CHECKING:
+    from spillway.dataset import Dataset
+
+
+def sample(
+    datasets: list[Dataset], weights: Any, seed: int | None, stop: bool, again: bool | None
+) -> Dataset:
+    """The mix of `datasets`."""
+    from spillway.dataset import Dataset
+
+    if not datasets:
+        raise ValueError("Invalid `datasets`. `datasets` should not be empty.")
+    element = None
+    if weights is not None and not isinstance(weights, Dataset):
+        listed = isinstance(weights, list | tuple)
+        array = np.asarray(weights)
+        if array.dtype.kind in "iu":
+            raise TypeError(
+                "Invalid `weights`. `weights` type must be either `tf.float32` or `tf.float64` "
+                f"but is {array.dtype}."
+            )
+        if array.ndim != 1 or len(array) != len(datasets):
+            raise ValueError(
+                "Invalid `weights`. The shape of `weights` should be compatible with `[len("
+                f"datasets)]`: they should have the same length, {len(datasets)} and {array.shape}."
+            )
+        if listed:
+            kept = [i for i, w in enumerate(array) if w > 0]
+            if not kept:
+                return datasets[0].take(0)
+            datasets = [datasets[i] for i in kept]
+            array = array[kept]
+        element = _native.element(np.ascontiguousarray(array), None, False)
+    elif weights is not None:
+        raise TypeError("sample_from_datasets: weights that change are not supported: a dataset")
+    if len(datasets) == 1:
+        return datasets[0]
+    params = [None, element, *seed_pair(seed), bool(stop), again]
+    nodes = [dataset._node for dataset in datasets]
+    return Dataset(_native.node("sample_from_datasets", params, nodes, user_line(), ""))

@@ -1,0 +1,364 @@
+# ruff: noqa: D105, D107  (magic methods do what Python says)
+"""What elements look like: the leaves of `Dataset.element_spec`.
+
+>>> TensorSpec([None, 3], "int64")
+TensorSpec(shape=(None, 3), dtype=int64)
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+from .dtypes import DType, as_dtype, float32, from_numpy, variant
+from .nest import assert_same_structure, flatten, is_nested, map_structure, pack_like
+
+__all__ = [
+    "DatasetSpec",
+    "NoneSpec",
+    "OptionalSpec",
+    "Shape",
+    "TensorSpec",
+    "TypeSpec",
+    "as_shape",
+    "assert_same_structure",
+    "flatten",
+    "is_nested",
+    "map_structure",
+    "pack_like",
+]
+
+# None: the rank is unknown; a None within: that dimension is.
+Shape: TypeAlias = tuple[int | None, ...] | None
+
+
+def as_shape(value: Any) -> Shape:
+    """A shape from a tuple, a list, one number, None, or an object with ``as_list``.
+
+    >>> as_shape([None, 3]), as_shape(5), as_shape(None)
+    ((None, 3), (5,), None)
+    """
+    if value is None:
+        return None
+    if hasattr(value, "as_list"):  # TensorFlow's TensorShape
+        if getattr(value, "rank", 0) is None:
+            return None
+        value = value.as_list()
+    if isinstance(value, str):
+        raise TypeError(
+            f"Failed to convert {value!r} to a shape: a shape should either be a single dimension "
+            "(e.g. 10), or an iterable of dimensions (e.g. [1, 10, None])."
+        )
+    if isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0:
+        return tuple([_dimension(item) for item in value])
+    return (_dimension(value),)
+
+
+def _dimension(value: Any) -> int | None:
+    value = getattr(value, "value", value)  # TensorFlow 1's Dimension
+    if value is None:
+        return None
+    try:
+        size = operator.index(value)
+    except TypeError:
+        raise TypeError(
+            "Dimension value must be integer or None or have an __index__ method, got value "
+            f"{value!r} with type {type(value)!r}"
+        ) from None
+    if size < 0:
+        raise ValueError(f"Dimension {size} must be >= 0")
+    return size
+
+
+def _accepts(wide: Shape, narrow: Shape) -> bool:
+    """Every value of shape `narrow` has shape `wide`."""
+    if wide is None:
+        return True
+    if narrow is None or len(wide) != len(narrow):
+        return False
+    return all(w is None or w == n for w, n in zip(wide, narrow, strict=True))
+
+
+def _meets(a: Shape, b: Shape) -> bool:
+    """Some value has both shapes."""
+    if a is None or b is None:
+        return True
+    if len(a) != len(b):
+        return False
+    return all(x is None or y is None or x == y for x, y in zip(a, b, strict=True))
+
+
+def _common(a: Shape, b: Shape) -> Shape:
+    if a is None or b is None or len(a) != len(b):
+        return None
+    return tuple([x if x == y else None for x, y in zip(a, b, strict=True)])
+
+
+class TypeSpec:
+    """The root of the specs. Immutable; equal when all they say is equal."""
+
+    __slots__ = ()
+
+    def _key(self) -> tuple[Any, ...]:
+        raise NotImplementedError
+
+    def is_compatible_with(self, value: Any) -> bool:
+        """Whether a value of this spec may also be of the other, or be the value given."""
+        raise NotImplementedError
+
+    def is_subtype_of(self, other: TypeSpec) -> bool:
+        """Whether every value of this spec is of the other, too."""
+        raise NotImplementedError
+
+    def _join(self, other: Any) -> TypeSpec | None:
+        raise NotImplementedError
+
+    def most_specific_common_supertype(self, others: Iterable[TypeSpec]) -> TypeSpec | None:
+        """The narrowest spec that this and all others fit; None if there is none.
+
+        >>> a, b = TensorSpec([2, 3], "int32"), TensorSpec([5, 3], "int32")
+        >>> a.most_specific_common_supertype([b])
+        TensorSpec(shape=(None, 3), dtype=int32)
+        """
+        found: TypeSpec | None = self
+        for other in others:
+            if found is None or type(found) is not type(other):
+                return None
+            found = found._join(other)
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        assert isinstance(other, TypeSpec)
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash((type(self).__name__, _freeze(self._key())))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable: {name} cannot be set")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._key()
+
+
+def _freeze(value: Any) -> Any:
+    if is_nested(value, lists=True):
+        keys = tuple(sorted(value)) if hasattr(value, "keys") else ()
+        return keys, tuple([_freeze(item) for item in flatten(value, lists=True)])
+    return value
+
+
+class TensorSpec(TypeSpec):
+    """A dense tensor's shape and dtype.
+
+    ``shape`` is a tuple, with None where a dimension varies, or None when even the rank does.
+
+    >>> spec = TensorSpec((None, 3), "float32", name="x")
+    >>> spec.shape, spec.dtype, spec.name
+    ((None, 3), spillway.float32, 'x')
+    >>> spec.is_compatible_with(TensorSpec([2, 3], "float32"))
+    True
+    """
+
+    __slots__ = ("dtype", "name", "shape")
+
+    shape: Shape
+    dtype: DType
+    name: str | None
+
+    def __init__(self, shape: Any, dtype: Any = float32, name: str | None = None) -> None:
+        object.__setattr__(self, "shape", as_shape(shape))
+        object.__setattr__(self, "dtype", as_dtype(dtype))
+        object.__setattr__(self, "name", name)
+
+    @classmethod
+    def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
+        """The spec of one tensor or array.
+
+        >>> import numpy as np
+        >>> TensorSpec.from_tensor(np.zeros((2, 3), "int8"))
+        TensorSpec(shape=(2, 3), dtype=int8)
+        """
+        return cls(tensor.shape, tensor.dtype, name)
+
+    from_spec = from_tensor
+
+    @property
+    def rank(self) -> int | None:
+        """The number of dimensions; None when unknown."""
+        return None if self.shape is None else len(self.shape)
+
+    def is_compatible_with(self, value: Any) -> bool:
+        """Whether dtype and shape of a spec, tensor or array can be this spec's.
+
+        >>> import numpy as np
+        >>> TensorSpec([None], "int64").is_compatible_with(np.array([1, 2]))
+        True
+        """
+        dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", ())
+        if dtype is None or (isinstance(value, TypeSpec) and not isinstance(value, TensorSpec)):
+            return False
+        try:
+            dtype = dtype if isinstance(dtype, DType) else from_numpy(dtype)
+        except (TypeError, AttributeError):
+            return False
+        return dtype is self.dtype and _meets(self.shape, as_shape(shape))
+
+    def is_subtype_of(self, other: TypeSpec) -> bool:
+        """Whether every tensor of this spec is of the other, too."""
+        return (
+            isinstance(other, TensorSpec)
+            and self.dtype is other.dtype
+            and self.name == other.name
+            and _accepts(other.shape, self.shape)
+        )
+
+    def _join(self, other: TensorSpec) -> TensorSpec | None:
+        if self.dtype is not other.dtype or self.name != other.name:
+            return None
+        return TensorSpec(_common(self.shape, other.shape), self.dtype, self.name)
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.shape, self.dtype, self.name
+
+    def __repr__(self) -> str:
+        shape = "<unknown>" if self.shape is None else repr(self.shape)
+        name = "" if self.name is None else f", name={self.name!r}"
+        return f"TensorSpec(shape={shape}, dtype={self.dtype.name}{name})"
+
+
+class _WrapperSpec(TypeSpec):
+    """A variant that holds elements of one structure."""
+
+    __slots__ = ("element_spec",)
+
+    element_spec: Any
+
+    @property
+    def dtype(self) -> DType:
+        """Always variant."""
+        return variant
+
+    def is_compatible_with(self, value: Any) -> bool:
+        """Whether the other is of the same kind and the elements are compatible."""
+        if not isinstance(value, type(self)):
+            inner = getattr(value, "element_spec", None)
+            if inner is None or isinstance(value, TypeSpec):
+                return False
+        return self._compare(value.element_spec, lambda a, b: bool(a.is_compatible_with(b)))
+
+    def is_subtype_of(self, other: TypeSpec) -> bool:
+        """Whether every value of this spec is of the other, too."""
+        return isinstance(other, type(self)) and self._compare(
+            other.element_spec, lambda a, b: bool(a.is_subtype_of(b))
+        )
+
+    def _compare(self, other: Any, test: Any) -> bool:
+        try:
+            assert_same_structure(self.element_spec, other)
+        except (TypeError, ValueError):
+            return False
+        pairs = zip(flatten(self.element_spec), flatten(other), strict=True)
+        return all(test(a, b) for a, b in pairs)
+
+    def _join_elements(self, other: _WrapperSpec) -> list[TypeSpec] | None:
+        try:
+            assert_same_structure(self.element_spec, other.element_spec)
+        except (TypeError, ValueError):
+            return None
+        pairs = zip(flatten(self.element_spec), flatten(other.element_spec), strict=True)
+        joined = [a.most_specific_common_supertype([b]) for a, b in pairs]
+        return None if None in joined else joined
+
+
+class DatasetSpec(_WrapperSpec):
+    """A dataset as a component of an element, such as one of `Dataset.window`.
+
+    >>> DatasetSpec(TensorSpec([], "int32"))
+    DatasetSpec(TensorSpec(shape=(), dtype=int32))
+    """
+
+    __slots__ = ("dataset_shape",)
+
+    dataset_shape: Shape
+
+    def __init__(self, element_spec: Any, dataset_shape: Any = ()) -> None:
+        object.__setattr__(self, "element_spec", element_spec)
+        object.__setattr__(self, "dataset_shape", as_shape(dataset_shape))
+
+    @property
+    def shape(self) -> Shape:
+        """Not scalar when datasets were batched."""
+        return self.dataset_shape
+
+    def _join(self, other: DatasetSpec) -> DatasetSpec | None:
+        joined = self._join_elements(other)
+        if joined is None:
+            return None
+        shape = _common(self.dataset_shape, other.dataset_shape)
+        return DatasetSpec(pack_like(self.element_spec, joined), shape)
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.element_spec, self.dataset_shape
+
+    def __repr__(self) -> str:
+        shape = "" if self.dataset_shape == () else f", {self.dataset_shape}"
+        return f"DatasetSpec({self.element_spec!r}{shape})"
+
+
+class OptionalSpec(_WrapperSpec):
+    """A value that may be absent.
+
+    >>> OptionalSpec(TensorSpec([], "int32"))
+    OptionalSpec(TensorSpec(shape=(), dtype=int32))
+    """
+
+    __slots__ = ()
+
+    def __init__(self, element_spec: Any) -> None:
+        object.__setattr__(self, "element_spec", element_spec)
+
+    @property
+    def shape(self) -> Shape:
+        """Scalar."""
+        return ()
+
+    def _join(self, other: OptionalSpec) -> OptionalSpec | None:
+        joined = self._join_elements(other)
+        return None if joined is None else OptionalSpec(pack_like(self.element_spec, joined))
+
+    def _key(self) -> tuple[Any, ...]:
+        return (self.element_spec,)
+
+    def __repr__(self) -> str:
+        return f"OptionalSpec({self.element_spec!r})"
+
+
+class NoneSpec(TypeSpec):
+    """The spec of None.
+
+    >>> NoneSpec() == NoneSpec(), NoneSpec().is_compatible_with(None)
+    (True, True)
+    """
+
+    __slots__ = ()
+
+    def is_compatible_with(self, value: Any) -> bool:
+        """Whether `value` is None or its spec."""
+        return value is None or isinstance(value, NoneSpec)
+
+    def is_subtype_of(self, other: TypeSpec) -> bool:
+        """Whether the other is the spec of None, too."""
+        return isinstance(other, NoneSpec)
+
+    def _join(self, other: NoneSpec) -> NoneSpec:
+        return self
+
+    def _key(self) -> tuple[Any, ...]:
+        return ()
+
+    def __repr__(self) -> str:
+        return "NoneSpec()"

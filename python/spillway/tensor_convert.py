@@ -1,0 +1,223 @@
+"""Python and NumPy values as the arrays of tensors, by TensorFlow's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .dtypes import DType, from_numpy
+from .errors import make_error
+
+
+class Holder:
+    """What holds an array: the root of `Tensor`."""
+
+    __slots__ = ("_array",)
+
+    _array: np.ndarray[Any, Any]
+
+
+# The kind of a value: b(ool), i(nteger), f(loat), c(omplex), s(tring). What fits into what.
+_FITS = {"b": "bifc", "i": "ifc", "f": "fc", "c": "c", "s": "s"}
+_KIND_OF_TYPE: dict[type, str] = {
+    bool: "b",
+    int: "i",
+    float: "f",
+    complex: "c",
+    str: "s",
+    bytes: "s",
+}
+_kinds: dict[Any, str] = {}
+
+
+def kind_of(dtype: Any) -> str:
+    """b, i, f, c or s for a NumPy dtype, bfloat16 and the like included."""
+    found = _kinds.get(dtype)
+    if found is None:
+        d = from_numpy(dtype)
+        found = "b" if d.is_bool else "i" if d.is_integer else "f" if d.is_floating else "c"
+        found = _kinds[dtype] = "s" if d.name == "string" else found
+    return found
+
+
+def refuse(kind: str, message: str) -> NoReturn:
+    """Raise what is both InvalidArgumentError and the builtin `kind`."""
+    facts = {"kind": "user", "code": 3, "type": kind, "message": message}
+    raise make_error(facts)
+
+
+def to_array(value: Any, dtype: DType | None = None) -> np.ndarray[Any, Any]:
+    """The array of `value`: TensorFlow's default dtype, or the one asked for.
+
+    >>> to_array(3).dtype, to_array(2.5).dtype, to_array("a")
+    (dtype('int32'), dtype('float32'), array(b'a', dtype=object))
+    """
+    if isinstance(value, Holder):
+        array = value._array
+        if dtype is not None and array.dtype != dtype.as_numpy_dtype:
+            refuse(
+                "ValueError",
+                f"convert_to_tensor: dtype must be the tensor's own: {from_numpy(array.dtype)} of "
+                f"shape {array.shape}, asked for {dtype}",
+            )
+        return array
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _from_numpy(np.asarray(value), dtype)
+    kind = _KIND_OF_TYPE.get(type(value))
+    if kind is not None:
+        return scalar(value, kind, None if dtype is None else np.dtype(dtype.as_numpy_dtype))
+    if value is None:
+        refuse("ValueError", "convert_to_tensor: None is not a value of a tensor")
+    if isinstance(value, Sequence):
+        return _from_sequence(value, dtype)
+    if hasattr(value, "__array__"):
+        return _from_numpy(np.asarray(value), dtype)
+    for base in _KIND_OF_TYPE:  # subclasses: IntEnum, a str of one's own
+        if isinstance(value, base):
+            return to_array(base(value), dtype)
+    return refuse(
+        "TypeError",
+        f"convert_to_tensor: no tensor can be made of this type: {type(value).__name__}: {value!r}",
+    )
+
+
+def scalar(value: Any, kind: str, dtype: Any) -> np.ndarray[Any, Any]:
+    """A Python number or string; `dtype` None: the default one."""
+    if dtype is None:
+        if kind == "s":
+            return _strings(np.array(value, object))
+        if kind == "i":
+            dtype = np.int32 if -(2**31) <= value < 2**31 else np.int64
+        else:
+            dtype = {"f": np.float32, "b": np.bool_, "c": np.complex128}[kind]
+        dtype = np.dtype(dtype)
+    else:
+        wanted = kind_of(dtype)
+        if wanted not in _FITS[kind]:
+            name = from_numpy(dtype)
+            refuse("TypeError", f"a {type(value).__name__} cannot become {name}: {value!r}")
+        if wanted == "s":
+            return _strings(np.array(value, object))
+    if kind == "i":
+        return _wrapped(value, dtype)
+    if kind == "b" or abs(value) < 6e4:  # the common ones cannot overflow, not even float16
+        return np.array(value, dtype)
+    with np.errstate(over="ignore"):
+        return np.array(value, dtype)
+
+
+def _wrapped(value: int, dtype: Any) -> np.ndarray[Any, Any]:
+    if -128 <= value <= 127 and (value >= 0 or dtype.kind != "u"):
+        return np.array(value, dtype)
+    try:
+        with np.errstate(over="ignore"):
+            return np.array(value, dtype)
+    except OverflowError:
+        if not -(2**63) <= value < 2**64:
+            refuse("ValueError", f"an integer must fit into 64 bits: {value}")
+        if dtype.itemsize == 8 and value >= 2**63:
+            refuse("ValueError", f"an integer must fit into {dtype}: {value}")
+        return np.array(value & (2**64 - 1), np.uint64).astype(dtype)
+
+
+def _from_numpy(array: np.ndarray[Any, Any], dtype: DType | None) -> np.ndarray[Any, Any]:
+    if array.dtype.kind in "SUO" and (dtype is None or dtype.name == "string"):
+        return _strings(array.astype(object))
+    if dtype is None:
+        wanted = from_numpy(array.dtype)
+        return array if array.dtype.isnative else array.astype(wanted.as_numpy_dtype)
+    if dtype.name == "string":
+        refuse("TypeError", f"strings must be str or bytes: {array.dtype} array")
+    # TensorFlow casts arrays silently where it refuses Python numbers.
+    with np.errstate(all="ignore"):
+        if array.dtype.kind == "c" and kind_of(np.dtype(dtype.as_numpy_dtype)) in "fi":
+            array = array.real
+        return array.astype(dtype.as_numpy_dtype, copy=False)
+
+
+def _strings(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """An object array as one of bytes; a new one only if it must change."""
+    flat = array.ravel()
+    for item in flat:
+        if type(item) is not bytes:
+            break
+    else:
+        return array
+    out = np.empty(flat.shape, object)
+    for i, item in enumerate(flat):
+        if isinstance(item, str):
+            out[i] = item.encode()
+        elif isinstance(item, bytes):
+            out[i] = bytes(item)
+        else:
+            refuse(
+                "ValueError" if item is None else "TypeError",
+                f"strings must be str or bytes: {type(item).__name__}: {item!r}",
+            )
+    return out.reshape(array.shape)
+
+
+def _first(value: Any) -> Any:
+    """A tensor anywhere within, else the first leaf; None of an empty sequence."""
+    first: Any = None
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            leaf = _first(item)
+            if isinstance(leaf, Holder):
+                return leaf
+            first = leaf if first is None else first
+        return first
+    return value
+
+
+def _from_sequence(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
+    first = _first(value)
+    if isinstance(first, Holder):
+        return _stack(value, dtype or from_numpy(first._array.dtype))
+    array = _rectangular(value, object if isinstance(first, (str, bytes)) else None)
+    if array.dtype.kind in "SUO":
+        # Again as objects: NumPy makes strings of numbers beside them, and drops trailing zeros.
+        strings = _strings(_rectangular(value, object))
+        if dtype is not None and dtype.name != "string":
+            refuse("TypeError", f"a sequence of strings cannot become {dtype}")
+        return strings
+    kind = kind_of(array.dtype)
+    if dtype is not None:
+        target = np.dtype(dtype.as_numpy_dtype)
+        if array.size and kind_of(target) not in _FITS[kind]:
+            refuse("TypeError", f"a sequence of {array.dtype} cannot become {dtype}: {value!r}")
+        with np.errstate(all="ignore"):
+            return array.astype(target)
+    if kind == "i":
+        small = array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)
+        return array.astype(np.int32 if small else np.int64)
+    if kind == "f" and array.dtype == np.float64:
+        wide = getattr(first, "dtype", None) == np.float64
+        return array if wide else array.astype(np.float32)
+    return array
+
+
+def _rectangular(value: Any, dtype: Any) -> np.ndarray[Any, Any]:
+    try:
+        array = np.array(value, dtype)
+    except ValueError as e:
+        if "inhomogeneous" not in str(e) and "sequence" not in str(e):
+            raise
+        return refuse("ValueError", f"a sequence must be rectangular to be a tensor: {value!r}")
+    except OverflowError:
+        return refuse("ValueError", f"an integer must fit into 64 bits: {value!r}")
+    if dtype is object and any(isinstance(item, (list, tuple)) for item in array.ravel()):
+        refuse("ValueError", f"a sequence must be rectangular to be a tensor: {value!r}")
+    return array
+
+
+def _stack(value: Any, dtype: DType) -> np.ndarray[Any, Any]:
+    if not isinstance(value, (list, tuple)):
+        return to_array(value, dtype)
+    parts = [_stack(item, dtype) for item in value]
+    shapes = {part.shape for part in parts}
+    if len(shapes) > 1:
+        refuse("ValueError", f"tensors of one list must have the same shape: {sorted(shapes)}")
+    return np.stack(parts)

@@ -1,0 +1,63 @@
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "spillway/pipeline/consumer.h"
+
+namespace {
+
+using namespace spillway;
+
+// Sources and operators without functions, whose states between them use every form a state has.
+NodePtr pipeline() {
+  static const NodePtr kNode = [] {
+    const auto node = from_json(
+        R"({"spillway": 1, "nodes": [
+          {"op": "range", "params": {"start": 0, "stop": 50, "step": 1, "output_type": "int64"}},
+          {"op": "shuffle", "inputs": [0], "params": {"buffer_size": 7, "seed": 3,
+            "reshuffle_each_iteration": false}},
+          {"op": "repeat", "inputs": [1], "params": {"count": 2}},
+          {"op": "batch", "inputs": [2], "params": {"batch_size": 3, "drop_remainder": false}},
+          {"op": "skip", "inputs": [3], "params": {"count": 1}},
+          {"op": "take", "inputs": [4], "params": {"count": 20}}]})",
+        [](const std::string& name, const std::string&) {
+          return Result<FunctionPtr>(invalid_argument("no function: ", name));
+        });
+    if (!node.ok()) {
+      std::cerr << node.error().message() << '\n';
+      std::abort();
+    }
+    return node.value();
+  }();
+  return kNode;
+}
+
+std::unique_ptr<Consumer> open(Budget& budget) {
+  auto consumer = Consumer::open(pipeline(), {}, budget);
+  if (!consumer.ok()) std::abort();
+  return std::move(consumer).value();
+}
+
+}  // namespace
+
+// Any bytes in the place of the operators' states (the header is put right, so that the search
+// begins behind it): refused, or an iterator that comes to its end.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Budget budget(16 << 20);
+  StateWriter header;
+  header.put("SPW");
+  header.put(1);
+  header.put(static_cast<std::int64_t>(pipeline()->hash()));
+  header.put(0);
+  const std::string state =
+      std::move(header).take() + std::string(reinterpret_cast<const char*>(data), size);
+  const auto consumer = open(budget);
+  if (!consumer->restore(state).ok()) return 0;
+  for (int events = 0; events < 1000; ++events) {
+    const Next next = consumer->next();
+    if (next.ok() && !next.value()) return 0;
+  }
+  std::abort();
+}

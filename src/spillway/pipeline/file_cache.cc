@@ -1,0 +1,375 @@
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+#include "spillway/base/bytes.h"
+#include "spillway/pipeline/cache_store.h"
+#include "spillway/pipeline/run.h"
+
+// The file: a header, then for each row its length, a checksum of length and bytes, and the bytes
+// as append_row_bytes writes them; then a record of length kEnd that holds the number of rows.
+namespace spillway {
+namespace {
+
+constexpr char kMagic[16] = {'S', 'P', 'W', 'C', 'A', 'C', 'H', 'E', 1, 0, 0, 0, 0, 0, 0, 0};
+constexpr std::uint64_t kEnd = UINT64_MAX;
+constexpr std::size_t kBuffer = 256 * kKiB;
+constexpr std::string_view kOurLock = "spillway ";
+
+struct RecordHead {
+  std::uint64_t length;
+  std::uint32_t checksum;
+  std::uint32_t zero;
+};
+
+std::uint32_t checksum_of(std::uint64_t length, std::span<const std::byte> bytes) {
+  return crc32c(bytes, crc32c(std::as_bytes(std::span(&length, 1))));
+}
+
+std::string finished_name(const std::string& path) { return path + ".cache"; }
+std::string partial_name(const std::string& path) { return path + "_0.partial"; }
+std::string lock_name(const std::string& path) { return path + "_0.lockfile"; }
+
+Status file_error(const std::string& file, const char* doing) {
+  const int why = errno;
+  const bool full = why == ENOSPC || why == EDQUOT;
+  Status status = Status::error(full ? ErrorKind::kResource : ErrorKind::kUser,
+                                full            ? Code::kResourceExhausted
+                                : why == ENOENT ? Code::kNotFound
+                                : why == EACCES ? Code::kPermissionDenied
+                                                : Code::kUnknown,
+                                "cache: ", doing, " ", file, ": ", std::strerror(why));
+  status.edit().file = file;
+  if (full) status.edit().type = "DiskFull";
+  return status;
+}
+
+Status corrupt(const std::string& file, std::int64_t offset, const char* what) {
+  Status status = bad_data(Code::kDataLoss, "cache file ", file, ": ", what, " at offset ", offset,
+                           ": delete the file to fill the cache again");
+  status.edit().file = file;
+  status.edit().offset = offset;
+  status.edit().type = "CorruptFile";
+  return status;
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+Result<std::size_t> read_at(const Descriptor& fd, const std::string& file, std::int64_t offset,
+                            std::byte* to, std::size_t bytes) {
+  std::size_t got = 0;
+  while (got < bytes) {
+    const ssize_t n = pread(fd.get(), to + got, bytes - got, offset + static_cast<off_t>(got));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return file_error(file, "cannot read");
+    if (n == 0) break;
+    got += static_cast<std::size_t>(n);
+  }
+  return got;
+}
+
+// ---- Reading
+
+class FileSource final : public CacheSource {
+ public:
+  FileSource(std::string file, Descriptor fd, std::int64_t size, const OpenContext& context)
+      : file_(std::move(file)),
+        fd_(std::move(fd)),
+        size_(size),
+        stage_(context.stage()),
+        scope_(context.source_scope(file_)) {}
+
+  Next read(std::int64_t row, const Demand& demand) override {
+    if (row < row_) {
+      row_ = 0;
+      offset_ = sizeof kMagic;
+    }
+    std::vector<Row> rows;
+    std::size_t bytes = 0;
+    while (static_cast<std::int64_t>(rows.size()) < demand.rows &&
+           (rows.empty() || bytes < demand.bytes)) {
+      auto next = read_row(row_ >= row);
+      if (!next.ok()) {
+        // Rows before a bad one come first; it is met again.
+        if (!rows.empty()) break;
+        return std::move(next).status();
+      }
+      if (!next.value()) break;
+      ++row_;
+      if (row_ <= row) continue;
+      bytes += next.value()->footprint();
+      rows.push_back(std::move(*next.value()));
+    }
+    if (rows.empty()) return end_of_data();
+    const StructurePtr& structure = stage_->node().structure();
+    return std::optional<Chunk>(Chunk::from_rows(
+        structure != nullptr ? structure : described(rows.front()), std::move(rows)));
+  }
+
+ private:
+  static StructurePtr described(const Row& row) {
+    std::vector<StructurePtr> leaves;
+    for (const Tensor& value : row.values) {
+      leaves.push_back(Structure::tensor(value.dtype(), value.shape()));
+    }
+    return leaves.size() == 1 ? leaves[0] : Structure::tuple(std::move(leaves));
+  }
+
+  // Bytes [offset, offset + length) of the file, which lie inside it.
+  Result<std::span<const std::byte>> view(std::int64_t offset, std::size_t length) {
+    const auto end = offset + static_cast<std::int64_t>(length);
+    if (!buffer_ || offset < buffered_ || end > buffered_end_) {
+      const std::size_t want = std::max(length, kBuffer);
+      if (!buffer_ || buffer_->size() < want) {
+        buffer_.reset();
+        SW_ASSIGN(Buffer fresh, Buffer::allocate(stage_->account(), want, Buffer::Ask::kRequired));
+        buffer_ = std::move(fresh);
+      }
+      SW_ASSIGN(const std::size_t got, read_at(fd_, file_, offset, buffer_->data(), want));
+      buffer_->touch();
+      buffered_ = offset;
+      buffered_end_ = offset + static_cast<std::int64_t>(got);
+      if (end > buffered_end_) return corrupt(file_, offset, "the file is cut off");
+    }
+    return std::span<const std::byte>(buffer_->data() + (offset - buffered_), length);
+  }
+
+  // The row at the cursor, which moves behind it; empty values when only passing over it.
+  Result<std::optional<Row>> read_row(bool wanted) {
+    if (offset_ + static_cast<std::int64_t>(sizeof(RecordHead)) > size_) {
+      return corrupt(file_, offset_, "the file is cut off");
+    }
+    SW_ASSIGN(const auto head_bytes, view(offset_, sizeof(RecordHead)));
+    RecordHead head;
+    std::memcpy(&head, head_bytes.data(), sizeof head);
+    const bool last = head.length == kEnd;
+    const std::uint64_t length = last ? sizeof(std::uint64_t) : head.length;
+    const std::int64_t body = offset_ + static_cast<std::int64_t>(sizeof head);
+    if (length > static_cast<std::uint64_t>(size_ - body)) {
+      return corrupt(file_, offset_, "a row is longer than the file");
+    }
+    SW_ASSIGN(const auto bytes, view(body, static_cast<std::size_t>(length)));
+    if (checksum_of(head.length, bytes) != head.checksum) {
+      return corrupt(file_, offset_, "a row does not have its checksum");
+    }
+    if (last) {
+      std::uint64_t count = 0;
+      std::memcpy(&count, bytes.data(), sizeof count);
+      if (count != static_cast<std::uint64_t>(row_)) {
+        return corrupt(file_, offset_, "the number of rows is wrong");
+      }
+      return std::optional<Row>();
+    }
+    Row row;
+    if (wanted) {
+      SW_ASSIGN(row.values, parse_row_bytes(stage_->account(), bytes));
+      if (const StructurePtr& structure = stage_->node().structure()) {
+        Status fits = check_values(*structure, row.values);
+        if (!fits.ok()) return std::move(fits).at("cache file " + file_);
+      }
+      row.origin = {scope_, row_, 1};
+      // A large row does not leave its room behind.
+      if (buffer_->size() > kBuffer) buffer_.reset();
+    }
+    offset_ = body + static_cast<std::int64_t>(length);
+    return std::optional<Row>(std::move(row));
+  }
+
+  const std::string file_;
+  const Descriptor fd_;
+  const std::int64_t size_;
+  const StagePtr stage_;
+  const ScopePtr scope_;
+  std::int64_t row_ = 0;  // at the cursor
+  std::int64_t offset_ = sizeof kMagic;
+  std::optional<Buffer> buffer_;
+  std::int64_t buffered_ = 0;
+  std::int64_t buffered_end_ = 0;
+};
+
+// ---- Writing
+
+Status held_by_another(const std::string& lock, std::string_view contents) {
+  return Status::error(ErrorKind::kUser, Code::kAlreadyExists,
+                       "There appears to be a concurrent caching iterator running - cache lockfile "
+                       "already exists ('",
+                       lock,
+                       "'). If nothing else uses this cache, delete the lockfile and start "
+                       "again. Lockfile contents: ",
+                       contents);
+}
+
+// The lock file with its lock. One left behind by a process that was killed is taken over: the
+// kernel has let go of its lock.
+Result<Descriptor> take_lock(const std::string& path) {
+  const std::string name = lock_name(path);
+  Descriptor fd(open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (fd.get() < 0) {
+    if (errno != EEXIST) return file_error(name, "cannot create");
+    fd = Descriptor(open(name.c_str(), O_RDWR | O_CLOEXEC));
+    if (fd.get() < 0) return held_by_another(name, "");
+    std::byte text[256];
+    SW_ASSIGN(const std::size_t got, read_at(fd, name, 0, text, sizeof text));
+    const std::string_view contents(reinterpret_cast<const char*>(text), got);
+    if (!contents.starts_with(kOurLock) || flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+      return held_by_another(name, contents);
+    }
+    struct stat mine{};
+    struct stat named{};
+    if (fstat(fd.get(), &mine) != 0 || stat(name.c_str(), &named) != 0 ||
+        mine.st_ino != named.st_ino) {
+      return held_by_another(name, contents);
+    }
+  } else if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    return held_by_another(name, "");
+  }
+  const std::string contents =
+      std::string(kOurLock) + std::to_string(getpid()) + " created at " + std::to_string(time({}));
+  if (ftruncate(fd.get(), 0) != 0 || pwrite(fd.get(), contents.data(), contents.size(), 0) !=
+                                         static_cast<ssize_t>(contents.size())) {
+    return file_error(name, "cannot write");
+  }
+  return fd;
+}
+
+class FileSink final : public CacheSink {
+ public:
+  explicit FileSink(std::string path) : path_(std::move(path)) {}
+  ~FileSink() override {
+    if (lock_.get() < 0 || finished_) return;
+    unlink(partial_name(path_).c_str());
+    unlink(lock_name(path_).c_str());
+  }
+
+  Status begin() override {
+    if (fd_.get() >= 0) return {};
+    if (access(finished_name(path_).c_str(), F_OK) == 0) {
+      return Status::error(ErrorKind::kUser, Code::kAlreadyExists,
+                           "Existing cache files found: ", finished_name(path_),
+                           ": another iterator finished them meanwhile, start again to read them");
+    }
+    if (lock_.get() < 0) {
+      SW_ASSIGN(lock_, take_lock(path_));
+    }
+    const std::string name = partial_name(path_);
+    Descriptor fd(open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    if (fd.get() < 0) return file_error(name, "cannot create");
+    fd_ = std::move(fd);
+    append(std::as_bytes(std::span(kMagic)));
+    return {};
+  }
+
+  Status put(const Chunk& rows, std::int64_t row) override {
+    row_bytes_.clear();
+    SW_RETURN_IF_ERROR(append_row_bytes(rows.row(row).values, row_bytes_));
+    SW_RETURN_IF_ERROR(record(row_bytes_.size(), row_bytes_));
+    ++rows_;
+    if (row_bytes_.capacity() > 4 * kBuffer) row_bytes_ = {};
+    return {};
+  }
+
+  Status finish() override {
+    SW_RETURN_IF_ERROR(record(kEnd, std::as_bytes(std::span(&rows_, 1))));
+    SW_RETURN_IF_ERROR(flush());
+    if (fdatasync(fd_.get()) != 0) return file_error(partial_name(path_), "cannot write");
+    if (rename(partial_name(path_).c_str(), finished_name(path_).c_str()) != 0) {
+      return file_error(finished_name(path_), "cannot create");
+    }
+    unlink(lock_name(path_).c_str());
+    finished_ = true;
+    return {};
+  }
+
+ private:
+  void append(std::span<const std::byte> bytes) {
+    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+  }
+  Status record(std::uint64_t length, std::span<const std::byte> bytes) {
+    const RecordHead head{length, checksum_of(length, bytes), 0};
+    append(std::as_bytes(std::span(&head, 1)));
+    append(bytes);
+    return buffer_.size() >= kBuffer ? flush() : Status();
+  }
+  Status flush() {
+    std::size_t done = 0;
+    while (done < buffer_.size()) {
+      const ssize_t n = write(fd_.get(), buffer_.data() + done, buffer_.size() - done);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) {
+        buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(done));
+        return file_error(partial_name(path_), "cannot write");
+      }
+      done += static_cast<std::size_t>(n);
+    }
+    buffer_.clear();
+    if (buffer_.capacity() > 4 * kBuffer) buffer_ = {};
+    return {};
+  }
+
+  const std::string path_;
+  Descriptor lock_;
+  Descriptor fd_;
+  bool finished_ = false;
+  std::uint64_t rows_ = 0;
+  std::vector<std::byte> row_bytes_;
+  std::vector<std::byte> buffer_;
+};
+
+class FileCache final : public CacheStore {
+ public:
+  explicit FileCache(std::string path) : path_(std::move(path)) {}
+
+  Result<std::unique_ptr<CacheSource>> source(const OpenContext& context) override {
+    const std::string name = finished_name(path_);
+    Descriptor fd(open(name.c_str(), O_RDONLY | O_CLOEXEC));
+    if (fd.get() < 0) {
+      if (errno == ENOENT) return std::unique_ptr<CacheSource>();
+      return file_error(name, "cannot open");
+    }
+    struct stat info{};
+    if (fstat(fd.get(), &info) != 0) return file_error(name, "cannot open");
+    std::byte magic[sizeof kMagic];
+    SW_ASSIGN(const std::size_t got, read_at(fd, name, 0, magic, sizeof magic));
+    if (got != sizeof magic || std::memcmp(magic, kMagic, sizeof magic) != 0) {
+      return corrupt(name, 0, "this is not a cache file");
+    }
+    return std::unique_ptr<CacheSource>(
+        std::make_unique<FileSource>(name, std::move(fd), info.st_size, context));
+  }
+  Result<std::unique_ptr<CacheSink>> sink(const OpenContext&, std::string) override {
+    return std::unique_ptr<CacheSink>(std::make_unique<FileSink>(path_));
+  }
+  bool finishes_by_count() const override { return false; }
+
+ private:
+  const std::string path_;
+};
+
+}  // namespace
+
+std::shared_ptr<CacheStore> file_cache(std::string path) {
+  return std::make_shared<FileCache>(std::move(path));
+}
+
+}  // namespace spillway

@@ -1,0 +1,167 @@
+#include <algorithm>
+
+#include "spillway/pipeline/cache_store.h"
+#include "spillway/pipeline/row_store.h"
+#include "spillway/pipeline/run.h"
+
+namespace spillway {
+namespace {
+
+struct Rows {
+  Rows(AccountPtr account, const OpenContext& context, std::string began)
+      : store(account, context.run().budget(),
+              LazySpill::Counter(context.stage(), &context.stage()->stats().spilled_bytes)),
+        payer(std::move(account)),
+        start(std::move(began)) {}
+
+  RowStore store;
+  const AccountPtr payer;
+  const std::string start;
+  std::vector<RowStore::Slot> slots;
+  Reservation slots_paid;
+  StructurePtr structure;
+  std::size_t bytes = 0;
+  // Readers may not be in the store while it is dropped.
+  Mutex mutex;
+  int readers SW_GUARDED_BY(mutex) = 0;
+  bool dropped SW_GUARDED_BY(mutex) = false;
+};
+
+// What the node keeps, and what a pass that fills it may still give it.
+struct Kept {
+  Mutex mutex;
+  std::shared_ptr<Rows> rows SW_GUARDED_BY(mutex);
+};
+
+class MemorySource final : public CacheSource {
+ public:
+  MemorySource(std::shared_ptr<Rows> rows, StagePtr stage)
+      : rows_(std::move(rows)), stage_(std::move(stage)) {}
+
+  Next read(std::int64_t row, const Demand& demand) override {
+    const auto count = static_cast<std::int64_t>(rows_->slots.size());
+    if (row >= count) return end_of_data();
+    {
+      const MutexLock lock(rows_->mutex);
+      if (rows_->dropped) return internal_bug("cache: read after it was dropped");
+      ++rows_->readers;
+    }
+    const auto each = static_cast<std::int64_t>(rows_->bytes) / count + 1;
+    const std::int64_t most =
+        std::min(std::max<std::int64_t>(
+                     1, std::min(static_cast<std::int64_t>(demand.bytes) / each, demand.rows)),
+                 count - row);
+    const auto slots = std::span(rows_->slots).subspan(static_cast<std::size_t>(row));
+    const AccountPtr& payer = stage_->account();
+    auto chunk =
+        rows_->store.peek_rows(rows_->structure, slots.first(static_cast<std::size_t>(most)),
+                               most > 1 ? Buffer::Ask::kOptional : Buffer::Ask::kRequired, payer);
+    // Too much at a time? One row is all that must fit.
+    if (!chunk.ok() && most > 1) {
+      chunk =
+          rows_->store.peek_rows(rows_->structure, slots.first(1), Buffer::Ask::kRequired, payer);
+    }
+    {
+      const MutexLock lock(rows_->mutex);
+      --rows_->readers;
+    }
+    if (!chunk.ok()) return std::move(chunk).status();
+    return std::optional<Chunk>(std::move(chunk).value());
+  }
+  bool gone() const override {
+    const MutexLock lock(rows_->mutex);
+    return rows_->dropped;
+  }
+  std::string start() const override { return rows_->start; }
+
+ private:
+  const std::shared_ptr<Rows> rows_;
+  const StagePtr stage_;
+};
+
+class MemorySink final : public CacheSink {
+ public:
+  MemorySink(std::shared_ptr<Kept> kept, std::shared_ptr<Rows> rows)
+      : kept_(std::move(kept)), rows_(std::move(rows)) {}
+
+  Status put(const Chunk& rows, std::int64_t row) override {
+    if (rows_->structure == nullptr) rows_->structure = rows.structure();
+    SW_ASSIGN(const RowStore::Slot slot, rows_->store.put(rows, row));
+    rows_->slots.push_back(slot);
+    rows_->bytes += rows.footprint() / static_cast<std::size_t>(rows.rows());
+    const std::size_t index = rows_->slots.capacity() * sizeof slot;
+    if (index > rows_->slots_paid.bytes()) rows_->slots_paid = rows_->payer->charge(index);
+    return {};
+  }
+  // The first pass to finish fills the cache; the rows of another are let go.
+  Status finish() override {
+    const MutexLock lock(kept_->mutex);
+    if (kept_->rows == nullptr) kept_->rows = rows_;
+    return {};
+  }
+
+ private:
+  const std::shared_ptr<Kept> kept_;
+  const std::shared_ptr<Rows> rows_;
+};
+
+class MemoryCache final : public CacheStore {
+ public:
+  MemoryCache(Budget& budget, std::string name, std::string line, bool repeatable)
+      : account_(budget.open_account(std::move(name), std::move(line))) {
+    if (!repeatable) return;
+    pressure_ = budget.on_pressure(ReclaimOrder::kDroppableCache,
+                                   [kept = kept_](std::size_t) { return drop(*kept); });
+  }
+
+  Result<std::unique_ptr<CacheSource>> source(const OpenContext& context) override {
+    std::shared_ptr<Rows> gone;  // dies outside the lock
+    const MutexLock lock(kept_->mutex);
+    if (kept_->rows != nullptr) {
+      const MutexLock inner(kept_->rows->mutex);
+      if (kept_->rows->dropped) gone = std::move(kept_->rows);
+    }
+    if (kept_->rows == nullptr) return std::unique_ptr<CacheSource>();
+    return std::unique_ptr<CacheSource>(
+        std::make_unique<MemorySource>(kept_->rows, context.stage()));
+  }
+  Result<std::unique_ptr<CacheSink>> sink(const OpenContext& context, std::string start) override {
+    return std::unique_ptr<CacheSink>(std::make_unique<MemorySink>(
+        kept_, std::make_shared<Rows>(account_, context, std::move(start))));
+  }
+  bool finishes_by_count() const override { return true; }
+
+ private:
+  // Rows that were spilled already are cheaper to read than to make again: they stay. The store
+  // itself must not die here, where the budget asks: it would wait for this very call.
+  static std::size_t drop(Kept& kept) {
+    if (!kept.mutex.try_lock()) return 0;
+    const std::size_t freed = kept.rows == nullptr ? 0 : drop_rows(*kept.rows);
+    kept.mutex.unlock();
+    return freed;
+  }
+
+  static std::size_t drop_rows(Rows& rows) {
+    if (!rows.mutex.try_lock()) return 0;
+    std::size_t freed = 0;
+    if (!rows.dropped && rows.readers == 0 && rows.store.bytes_on_disk() == 0) {
+      freed = rows.store.drop_all();
+      rows.dropped = freed > 0;
+    }
+    rows.mutex.unlock();
+    return freed;
+  }
+
+  const AccountPtr account_;
+  const std::shared_ptr<Kept> kept_ = std::make_shared<Kept>();
+  Budget::Registration pressure_;
+};
+
+}  // namespace
+
+std::shared_ptr<CacheStore> memory_cache(Budget& budget, std::string name, std::string line,
+                                         bool repeatable) {
+  return std::make_shared<MemoryCache>(budget, std::move(name), std::move(line), repeatable);
+}
+
+}  // namespace spillway

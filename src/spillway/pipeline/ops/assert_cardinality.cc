@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <limits>
+
+#include "spillway/pipeline/operator.h"
+
+namespace spillway {
+namespace {
+
+Result<Inferred> infer(const Node& node) {
+  return Inferred{node.inputs()[0]->structure(), node.int_param("expected_cardinality")};
+}
+
+std::string elements_in_words(std::int64_t n) {
+  if (n == kInfinite) return "an infinite number of elements";
+  return std::to_string(n) + (n == 1 ? " element" : " elements");
+}
+
+// Counts elements, not errors. After its own error nothing follows.
+class AssertCardinalityIterator final : public Iterator {
+ public:
+  AssertCardinalityIterator(const OpenContext& context, IteratorPtr input)
+      : Iterator(context.stage(), context.epoch()),
+        input_(std::move(input)),
+        expected_(context.node().int_param("expected_cardinality")) {}
+
+  Next pull(const Demand& demand) override {
+    if (over_) return end_of_data();
+    const std::int64_t most =
+        expected_ == kInfinite ? std::numeric_limits<std::int64_t>::max() : expected_;
+    // One beyond shows that there are too many.
+    Next next =
+        input_->next(demand.with_rows(std::clamp<std::int64_t>(most - seen_, 1, demand.rows)));
+    if (!next.ok()) return next;
+    if (!next.value()) {
+      over_ = true;
+      if (seen_ == expected_) return end_of_data();
+      return wrong(" but contained only ", seen_);
+    }
+    seen_ += next.value()->rows();
+    if (seen_ <= most) return next;
+    over_ = true;
+    return wrong(" but contained at least ", seen_);
+  }
+
+  Status save(StateWriter& out) const override {
+    out.put(seen_);
+    out.put(over_ ? 1 : 0);
+    return input_->save(out);
+  }
+  Status restore(StateReader& in) override {
+    std::int64_t over = 0;
+    SW_RETURN_IF_ERROR(in.get(seen_));
+    SW_RETURN_IF_ERROR(in.get(over));
+    over_ = over != 0;
+    return input_->restore(in);
+  }
+
+ private:
+  Status wrong(std::string_view but, std::int64_t n) const {
+    return Status::error(ErrorKind::kUser, Code::kFailedPrecondition,
+                         "Input dataset was expected to contain ", elements_in_words(expected_),
+                         but, elements_in_words(n), ".");
+  }
+
+  const IteratorPtr input_;
+  const std::int64_t expected_;
+  std::int64_t seen_ = 0;
+  bool over_ = false;
+};
+
+constexpr ParamDef kParams[] = {
+    {"expected_cardinality", ParamType::kInt, "", "how many elements there must be"},
+};
+
+}  // namespace
+
+extern constexpr OperatorDef assert_cardinality_operator{
+    .name = "assert_cardinality",
+    .summary = "States how many elements there are, and fails if that is not so.",
+    .example =
+        ">>> ds = sw.Dataset.range(42).filter(lambda x: x >= 0).assert_cardinality(42)\n"
+        ">>> int(ds.cardinality())\n"
+        "42",
+    .params = kParams,
+    .fallible = true,
+    .infer = infer,
+    .open = [](const OpenContext& context) -> Result<IteratorPtr> {
+      SW_ASSIGN(IteratorPtr input, context.open_input(0));
+      return IteratorPtr(std::make_unique<AssertCardinalityIterator>(context, std::move(input)));
+    }};
+
+}  // namespace spillway

@@ -1,0 +1,195 @@
+#include <algorithm>
+
+#include "spillway/pipeline/cache_store.h"
+#include "spillway/pipeline/run.h"
+
+namespace spillway {
+namespace {
+
+std::shared_ptr<CacheStore> store_of(const OpenContext& context) {
+  const Node& node = context.node();
+  return node.shared<CacheStore>([&]() -> std::shared_ptr<CacheStore> {
+    const std::string path = node.string_param("filename");
+    if (!path.empty()) return file_cache(path);
+    return memory_cache(context.run().budget(), context.stage()->name(), node.line(),
+                        may_overpull(*node.inputs()[0]));
+  });
+}
+
+// Fills the cache while handing rows on, or reads it. Rows that fail are not kept.
+//
+// A checkpoint is how the filling pass began and how far it came: whoever restores it without a
+// finished cache fills one again from there, so that later passes read the same rows.
+class CacheIterator final : public Iterator {
+ public:
+  explicit CacheIterator(const OpenContext& context)
+      : Iterator(context.stage(), context.epoch()),
+        context_(context),
+        store_(store_of(context)),
+        repeatable_(may_overpull(*context.node().inputs()[0])) {}
+
+  Status open() {
+    auto source = store_->source(context_);
+    // A damaged file is told when a row is asked for, as any other error.
+    if (!source.ok()) {
+      broken_ = std::move(source).status();
+      return {};
+    }
+    source_ = std::move(source).value();
+    return source_ != nullptr ? Status() : open_input();
+  }
+
+  Next pull(const Demand& demand) override {
+    SW_RETURN_IF_ERROR(broken_);
+    if (source_ != nullptr) {
+      if (!source_->gone()) {
+        Next next = source_->read(rows_, demand);
+        if (next.ok() && next.value()) rows_ += next.value()->rows();
+        return next;
+      }
+      SW_RETURN_IF_ERROR(make_again());
+    }
+    for (;;) {
+      const std::int64_t told = told_before();
+      if (!pending_) {
+        if (sink_ != nullptr) SW_RETURN_IF_ERROR(sink_->begin());
+        Next next = input_->next(told > 0 ? Demand{told} : demand);
+        if (!next.ok()) {
+          if (next.error().code() == Code::kCancelled) return next;
+          ++positions_;
+          if (quiet_ || told > 0) continue;
+          return next;
+        }
+        if (!next.value()) {
+          SW_RETURN_IF_ERROR(finish());
+          return next;
+        }
+        pending_ = std::move(next).value();
+      }
+      SW_ASSIGN(Chunk kept, keep());
+      if (told == 0) return std::optional<Chunk>(std::move(kept));
+    }
+  }
+
+  Status save(StateWriter& out) const override {
+    out.put(source_ != nullptr || quiet_ ? 1 : 0);
+    out.put(std::max(rows_, rows_told_));
+    out.put(std::max(positions_, positions_told_));
+    out.put(source_ != nullptr ? source_->start() : start_);
+    return broken_;
+  }
+  Status restore(StateReader& in) override {
+    std::int64_t reading = 0;
+    SW_RETURN_IF_ERROR(in.get(reading));
+    SW_RETURN_IF_ERROR(in.get(rows_told_));
+    SW_RETURN_IF_ERROR(in.get(positions_told_));
+    SW_RETURN_IF_ERROR(in.get(start_));
+    if (source_ != nullptr) {
+      rows_ = rows_told_;
+      return {};
+    }
+    SW_RETURN_IF_ERROR(broken_);
+    quiet_ = reading != 0;
+    SW_RETURN_IF_ERROR(open_sink());
+    if (start_.empty()) return {};
+    StateReader below(start_);
+    return input_->restore(below);
+  }
+
+ private:
+  Status open_input() {
+    SW_ASSIGN(input_, context_.open_input(0));
+    StateWriter writer;
+    SW_RETURN_IF_ERROR(input_->save(writer));
+    SW_RETURN_IF_ERROR(writer.status());
+    start_ = std::move(writer).take();
+    return open_sink();
+  }
+  Status open_sink() {
+    SW_ASSIGN(sink_, store_->sink(context_, start_));
+    return {};
+  }
+
+  // The cache gave its rows up under pressure: fills it again, from the first row on.
+  Status make_again() {
+    source_.reset();
+    rows_told_ = std::exchange(rows_, 0);
+    quiet_ = true;
+    return open_input();
+  }
+
+  // How many of the next elements were handed on before, by the pass this one continues.
+  std::int64_t told_before() const {
+    return std::max<std::int64_t>(0, quiet_ ? rows_told_ - rows_ : positions_told_ - positions_);
+  }
+
+  // Puts the pending rows into the cache, and takes off those that may be handed on.
+  Result<Chunk> keep() {
+    const Chunk rows = *pending_;
+    std::int64_t kept = 0;
+    Status failed;
+    for (; sink_ != nullptr && kept < rows.rows(); ++kept) {
+      failed = sink_->put(rows, kept);
+      if (!failed.ok()) break;
+    }
+    // No room for a cache: rows that can be made again need none. Others must be kept.
+    if (!failed.ok() && repeatable_ && failed.kind() == ErrorKind::kResource) sink_.reset();
+    if (sink_ == nullptr) kept = rows.rows();
+    if (kept == 0) return failed;
+    pending_.reset();
+    if (kept < rows.rows()) pending_ = rows.slice(kept, rows.rows());
+    rows_ += kept;
+    positions_ += kept;
+    stats().used += kept;
+    if (store_->finishes_by_count() && rows_ == context_.node().inputs()[0]->cardinality()) {
+      SW_RETURN_IF_ERROR(finish());
+    }
+    return rows.slice(0, kept);
+  }
+  Status finish() {
+    if (sink_ == nullptr) return {};
+    SW_RETURN_IF_ERROR(sink_->finish());
+    sink_.reset();
+    return {};
+  }
+
+  const OpenContext context_;
+  const std::shared_ptr<CacheStore> store_;
+  const bool repeatable_;
+  Status broken_;
+  std::unique_ptr<CacheSource> source_;  // reading, when not null
+  IteratorPtr input_;
+  std::string start_;                // the state of the input when this pass began
+  std::unique_ptr<CacheSink> sink_;  // null: finished, or given up
+  std::optional<Chunk> pending_;     // pulled, not yet kept
+  std::int64_t rows_ = 0;
+  std::int64_t positions_ = 0;  // rows and errors
+  std::int64_t rows_told_ = 0;  // by the pass this one continues
+  std::int64_t positions_told_ = 0;
+  bool quiet_ = false;  // errors were not part of what is read again
+};
+
+constexpr ParamDef kParams[] = {
+    {"filename", ParamType::kString, "''", "where to keep the rows; empty: in memory"},
+};
+
+}  // namespace
+
+extern constexpr OperatorDef cache_operator{
+    .name = "cache",
+    .summary = "Keeps the elements of the first full pass for the passes that follow.",
+    .example =
+        ">>> list(sw.Dataset.range(3).cache().repeat(2).as_numpy_iterator())\n"
+        "[np.int64(0), np.int64(1), np.int64(2), np.int64(0), np.int64(1), np.int64(2)]",
+    .params = kParams,
+    .effects = Effects::kSharedState,
+    .fallible = true,
+    .ratio = Ratio::kCounted,
+    .infer = infer_same,
+    .open = [](const OpenContext& context) -> Result<IteratorPtr> {
+      auto it = std::make_unique<CacheIterator>(context);
+      SW_RETURN_IF_ERROR(it->open());
+      return IteratorPtr(std::move(it));
+    }};
+
+}  // namespace spillway

@@ -1,0 +1,50 @@
+#include "spillway/pipeline/operator.h"
+
+namespace spillway {
+namespace {
+
+// How many will be left is not known.
+Result<Inferred> infer(const Node& node) {
+  return Inferred{node.inputs()[0]->structure(), kUnknownCount};
+}
+
+// Hands on what comes; the stage settles errors as its policy says, those of the stages before it
+// too.
+class IgnoreErrorsIterator final : public Iterator {
+ public:
+  IgnoreErrorsIterator(const OpenContext& context, IteratorPtr input)
+      : Iterator(context.stage(), context.epoch()), input_(std::move(input)) {}
+
+  Next pull(const Demand& demand) override { return input_->next(demand); }
+  Status save(StateWriter& out) const override { return input_->save(out); }
+  Status restore(StateReader& in) override { return input_->restore(in); }
+
+ private:
+  const IteratorPtr input_;
+};
+
+constexpr ParamDef kParams[] = {
+    {"log_warning", ParamType::kBool, "False", "whether the front warns of each one", true},
+};
+
+}  // namespace
+
+extern constexpr OperatorDef ignore_errors_operator{
+    .name = "ignore_errors",
+    .summary = "Leaves out the elements that failed; the audit names each of them.",
+    .example =
+        ">>> ds = sw.Dataset.from_tensor_slices([1., 2., 0., 4.])\n"
+        ">>> ds = ds.map(lambda x: sw.check_numerics(1. / x, 'bad'))\n"
+        ">>> [float(x) for x in ds.ignore_errors().as_numpy_iterator()]\n"
+        "[1.0, 0.5, 0.25]",
+    .params = kParams,
+    .infer = infer,
+    .open = [](const OpenContext& context) -> Result<IteratorPtr> {
+      OnError policy;
+      policy.action = OnError::Action::kSkip;
+      context.stage()->set_policy(std::move(policy), nullptr);
+      SW_ASSIGN(IteratorPtr input, context.open_input(0));
+      return IteratorPtr(std::make_unique<IgnoreErrorsIterator>(context, std::move(input)));
+    }};
+
+}  // namespace spillway

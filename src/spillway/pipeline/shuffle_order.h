@@ -1,0 +1,125 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "spillway/base/mutex.h"
+#include "spillway/base/random.h"
+#include "spillway/pipeline/state.h"
+
+// The order of a shuffle: TensorFlow's, bit for bit.
+namespace spillway {
+
+struct Seeds {
+  std::uint64_t first = 0;
+  std::uint64_t second = 0;
+};
+
+// The node's own generator: every new pass draws its pair from it, or uses the pair itself when
+// each pass is to be alike. Without a seed from the user (0, 0) both are drawn once, for the
+// node's life. Thread-safe.
+class SeedSource {
+ public:
+  SeedSource(Seeds seeds, bool reshuffle);
+  Seeds draw();
+  void save(StateWriter& out) const;
+  Status restore(StateReader& in);
+
+ private:
+  const bool reshuffle_;
+  mutable Mutex mutex_;
+  Seeds seeds_ SW_GUARDED_BY(mutex_);
+  PhiloxStream stream_ SW_GUARDED_BY(mutex_);
+};
+
+// TensorFlow's shuffle buffer: a ring of which a random one leaves, its place taken by the oldest.
+// Grows as it is filled, up to `capacity`.
+template <class T>
+class Ring {
+ public:
+  explicit Ring(std::int64_t capacity) : capacity_(static_cast<std::uint64_t>(capacity)) {}
+  std::uint64_t size() const { return size_; }
+  bool full() const { return size_ == capacity_; }
+  void push(T item) {
+    std::uint64_t at = head_ + size_;
+    if (at >= capacity_) at -= capacity_;
+    if (at == items_.size()) {
+      items_.push_back(item);
+    } else {
+      items_[at] = item;
+    }
+    ++size_;
+  }
+  T pop(PhiloxStream& random) {
+    const std::uint32_t number = random.next();
+    // A size of 32 bits divides four times faster.
+    std::uint64_t at = size_ <= UINT32_MAX ? number % static_cast<std::uint32_t>(size_) : number;
+    at += head_;
+    if (at >= capacity_) at -= capacity_;
+    const T out = std::exchange(items_[at], items_[head_]);
+    if (++head_ == capacity_) head_ = 0;
+    --size_;
+    return out;
+  }
+  // The i-th in the order of the ring. Valid until the next push.
+  T& operator[](std::uint64_t i) {
+    const std::uint64_t at = head_ + i;
+    return items_[at >= capacity_ ? at - capacity_ : at];
+  }
+  const T& operator[](std::uint64_t i) const { return const_cast<Ring&>(*this)[i]; }
+  // No more places than it has items: for a buffer that found no room.
+  void shrink_to_fit() {
+    std::vector<T> rest;
+    for (std::uint64_t i = 0; i < size_; ++i) rest.push_back((*this)[i]);
+    items_ = std::move(rest);
+    head_ = 0;
+    capacity_ = std::max<std::uint64_t>(size_, 1);
+  }
+  std::uint64_t capacity() const { return capacity_; }
+  std::size_t bytes() const { return items_.capacity() * sizeof(T); }
+  // Room for as many, made once.
+  void reserve(std::size_t items) { items_.reserve(items); }
+
+ private:
+  std::uint64_t capacity_;
+  std::uint64_t head_ = 0;
+  std::uint64_t size_ = 0;
+  std::vector<T> items_;
+};
+
+// What both forms of the iterator save: a checkpoint of one restores into the other, as memory
+// allows.
+struct ShuffleProgress {
+  Seeds seeds;               // of this pass
+  std::int64_t emitted = 0;  // rows handed on: one random number each
+  std::int64_t pushed = 0;   // rows that entered the buffer
+  std::int64_t errors = 0;   // positions of the input without a row, before the oldest needed
+  std::vector<std::int64_t> recent_errors;  // and since, ascending
+  std::vector<std::int64_t> ring;  // positions in the buffer, when a shrunk one cannot be replayed
+  bool shrunk = false;
+  std::string input;  // how to come back to the oldest needed row
+
+  // The input's position of the row that entered as number `ordinal`, not before the oldest
+  // needed: each error before a row moves it by one.
+  std::int64_t position_of(std::int64_t ordinal) const;
+  void forget_errors_before(std::int64_t position);
+
+  void save(StateWriter& out) const;
+  Status restore(StateReader& in);
+};
+
+// Runs the first `emitted` steps again. What enters the k-th time is make(k).
+template <class T, class Make>
+void replay(Ring<T>& ring, PhiloxStream& random, std::int64_t emitted, std::int64_t pushed,
+            Make&& make) {
+  std::int64_t next = 0;
+  for (std::int64_t step = 0; step <= emitted; ++step) {
+    while (next < pushed && !ring.full()) ring.push(make(next++));
+    if (step < emitted) ring.pop(random);
+  }
+}
+
+}  // namespace spillway

@@ -1,0 +1,1 @@
+"""Random pipelines, run in TensorFlow and in Spillway, and their outcomes compared."""

@@ -1,0 +1,116 @@
+"""Runs programs in Spillway, in this process or as JSON lines from stdin."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import spillway as sw
+
+from . import functions
+from .build import Builder, element
+from .outcome import CODES, Reading, run
+from .spec import Inner, Leaf, Nest, dense_leaves, of_python, pack, unpack
+
+
+def _leaf(spec: Any) -> Nest:
+    if hasattr(spec, "element_spec"):
+        return Inner(of_python(spec.element_spec, _leaf))
+    shape = None if spec.shape is None else tuple(spec.shape)
+    return Leaf(spec.dtype.name, shape)
+
+
+def _numpy(value: Any) -> Any:
+    return value.numpy() if hasattr(value, "numpy") else value
+
+
+class Spillway:
+    """Spillway as a backend: functions are plain Python, their types declared."""
+
+    dataset: Any = sw.Dataset
+
+    def spec(self, ds: Any) -> Nest:
+        return of_python(ds.element_spec, _leaf)
+
+    def signature(self, spec: Nest) -> Any:
+        flat = [sw.TensorSpec(leaf.shape, leaf.dtype) for leaf in dense_leaves(spec)]
+        return pack(spec, flat)
+
+    def declare(self, spec: Nest) -> dict[str, Any]:
+        return {"output_signature": self.signature(spec)}
+
+    def function(self, desc: functions.Desc, spec: Nest) -> Callable[..., Any]:
+        made = functions.signature(desc, spec)
+
+        def call(*args: Any) -> Any:
+            flat = [_numpy(leaf) for leaf in unpack(spec, element(spec, args))]
+            return pack(made, functions.call(desc, spec, flat))
+
+        return call
+
+    def plain(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return function
+
+    def options(self, **settings: Any) -> Any:
+        options = sw.Options()
+        for path, value in settings.items():
+            *groups, name = path.split(".")
+            setattr(functools.reduce(getattr, groups, options), name, value)
+        return options
+
+    def dtype(self, name: str) -> Any:
+        return name
+
+
+class Exact(Builder):
+    """Builds the program without look-ahead that was not asked for."""
+
+    def program(self, program: dict[str, Any], where: str = "") -> Any:
+        ds = super().program(program, where)
+        if where:
+            return ds
+        options = sw.Options()
+        options.experimental_optimization.apply_default_optimizations = False
+        options.autotune.enabled = False
+        options.deterministic = True
+        return ds.with_options(options)
+
+
+def classes(error: Exception) -> list[str]:
+    """The name of TensorFlow's code, then the Python classes the error can be caught as."""
+    names = [kind.__name__ for kind in type(error).__mro__ if kind not in (object, BaseException)]
+    if isinstance(error, sw.errors.SpillwayError):
+        names.insert(0, CODES[int(error.code)])
+    return names
+
+
+READING = Reading(numpy=_numpy, classes=classes, message=lambda error: str(error)[:1000])
+
+
+def outcome(program: dict[str, Any]) -> dict[str, Any]:
+    """What Spillway does with one program."""
+    builder = Exact(Spillway())
+    try:
+        return run(program, builder, READING)
+    finally:
+        builder.close()
+
+
+def main() -> None:
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        try:
+            result = outcome(json.loads(line))
+        except Exception as error:
+            result = {"harness": f"{type(error).__name__}: {error}"}
+        out.write(json.dumps(result, separators=(",", ":")) + "\n")
+        out.flush()
+
+
+if __name__ == "__main__":
+    main()
