@@ -10,22 +10,38 @@ constexpr std::size_t kSmall = 64 * 1024;
 
 int type_number(DType dtype) {
   switch (dtype) {
-    case DType::kFloat32: return NPY_FLOAT32;
-    case DType::kFloat64: return NPY_FLOAT64;
-    case DType::kInt32: return NPY_INT32;
-    case DType::kUInt8: return NPY_UINT8;
-    case DType::kInt16: return NPY_INT16;
-    case DType::kInt8: return NPY_INT8;
-    case DType::kString: return NPY_OBJECT;
-    case DType::kComplex64: return NPY_COMPLEX64;
-    case DType::kInt64: return NPY_INT64;
-    case DType::kBool: return NPY_BOOL;
-    case DType::kUInt16: return NPY_UINT16;
-    case DType::kComplex128: return NPY_COMPLEX128;
-    case DType::kFloat16: return NPY_FLOAT16;
-    case DType::kUInt32: return NPY_UINT32;
-    case DType::kUInt64: return NPY_UINT64;
-    default: return -1;
+    case DType::kFloat32:
+      return NPY_FLOAT32;
+    case DType::kFloat64:
+      return NPY_FLOAT64;
+    case DType::kInt32:
+      return NPY_INT32;
+    case DType::kUInt8:
+      return NPY_UINT8;
+    case DType::kInt16:
+      return NPY_INT16;
+    case DType::kInt8:
+      return NPY_INT8;
+    case DType::kString:
+      return NPY_OBJECT;
+    case DType::kComplex64:
+      return NPY_COMPLEX64;
+    case DType::kInt64:
+      return NPY_INT64;
+    case DType::kBool:
+      return NPY_BOOL;
+    case DType::kUInt16:
+      return NPY_UINT16;
+    case DType::kComplex128:
+      return NPY_COMPLEX128;
+    case DType::kFloat16:
+      return NPY_FLOAT16;
+    case DType::kUInt32:
+      return NPY_UINT32;
+    case DType::kUInt64:
+      return NPY_UINT64;
+    default:
+      return -1;
   }
 }
 
@@ -33,7 +49,8 @@ int type_number(DType dtype) {
 std::optional<DType> builtin_dtype(PyArray_Descr* descr) {
   const auto size = static_cast<std::size_t>(PyDataType_ELSIZE(descr));
   switch (descr->kind) {
-    case 'b': return DType::kBool;
+    case 'b':
+      return DType::kBool;
     case 'i':
       return size == 8   ? DType::kInt64
              : size == 4 ? DType::kInt32
@@ -55,8 +72,10 @@ std::optional<DType> builtin_dtype(PyArray_Descr* descr) {
       return std::nullopt;
     case 'O':
     case 'S':
-    case 'U': return DType::kString;
-    default: return std::nullopt;
+    case 'U':
+      return DType::kString;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -132,6 +151,12 @@ std::optional<Tensor> strings_from(PyArrayObject* array, const LeafRules& rules)
 std::optional<Tensor> plain_from(Ref object, DType dtype, const LeafRules& rules, bool ours) {
   auto* array = reinterpret_cast<PyArrayObject*>(object.get());
   const auto bytes = static_cast<std::size_t>(PyArray_NBYTES(array));
+  if (!rules.constant && bytes >= kSmall) {
+    if (Status possible = rules.account->check_possible(bytes); !possible.ok()) {
+      raise(possible);
+      return std::nullopt;
+    }
+  }
   const Shape shape = shape_of(array);
   // Nobody else can write to an array that only we hold and that owns its data.
   const bool sole = ours && PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA);
@@ -141,8 +166,8 @@ std::optional<Tensor> plain_from(Ref object, DType dtype, const LeafRules& rules
     Reservation charged;
     if (!rules.constant) charged = rules.account->charge(bytes);
     return Tensor(dtype, shape,
-                  std::make_shared<Buffer>(Buffer::adopt(data, bytes, keep_object(std::move(object)),
-                                                         std::move(charged))));
+                  std::make_shared<Buffer>(Buffer::adopt(
+                      data, bytes, keep_object(std::move(object)), std::move(charged))));
   }
   auto made = make_tensor(rules.account, dtype, shape, Buffer::Ask::kOwed);
   if (!made.ok()) {
@@ -194,8 +219,8 @@ PyArray_Descr* descr_of(DType dtype) {
 
 std::optional<DType> dtype_of(PyArray_Descr* descr) {
   if (descr->type_num < NPY_USERDEF) return builtin_dtype(descr);
-  const Ref name = Ref::steal(
-      PyObject_GetAttrString(reinterpret_cast<PyObject*>(descr->typeobj), "__name__"));
+  const Ref name =
+      Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(descr->typeobj), "__name__"));
   const char* text = name ? PyUnicode_AsUTF8(name.get()) : nullptr;
   if (text == nullptr) {
     PyErr_Clear();
@@ -215,8 +240,8 @@ std::optional<Tensor> tensor_from(PyObject* leaf, const LeafRules& rules, bool s
     if (rules.dtype == DType::kString || PyUnicode_Check(leaf) || PyBytes_Check(leaf)) {
       if (PyUnicode_Check(leaf) || PyBytes_Check(leaf)) {
         Py_ssize_t size = 0;
-        const char* bytes = PyBytes_Check(leaf) ? PyBytes_AS_STRING(leaf)
-                                                : PyUnicode_AsUTF8AndSize(leaf, &size);
+        const char* bytes =
+            PyBytes_Check(leaf) ? PyBytes_AS_STRING(leaf) : PyUnicode_AsUTF8AndSize(leaf, &size);
         if (bytes == nullptr) return std::nullopt;
         if (PyBytes_Check(leaf)) size = PyBytes_GET_SIZE(leaf);
         if (rules.dtype && *rules.dtype != DType::kString) {
@@ -234,9 +259,8 @@ std::optional<Tensor> tensor_from(PyObject* leaf, const LeafRules& rules, bool s
       }
       array = Ref::steal(PyArray_FROM_OT(leaf, NPY_OBJECT));
     } else if (rules.dtype) {
-      PyArray_Descr* descr = descr_of(*rules.dtype);
-      if (descr == nullptr) return std::nullopt;
-      array = Ref::steal(PyArray_FromAny(leaf, descr, 0, 0, NPY_ARRAY_CARRAY, nullptr));
+      // Converted below as NumPy casts: a number that is too large wraps, as in TensorFlow.
+      array = Ref::steal(PyArray_FROM_O(leaf));
     } else {
       array = default_array(leaf);
     }
@@ -286,13 +310,20 @@ bool write_scalar(PyObject* leaf, DType dtype, std::byte* to) {
       return true;
     };
     switch (dtype) {
-      case DType::kInt64: return store(std::int64_t{});
-      case DType::kInt32: return store(std::int32_t{});
-      case DType::kInt16: return store(std::int16_t{});
-      case DType::kInt8: return store(std::int8_t{});
-      case DType::kUInt8: return store(std::uint8_t{});
-      case DType::kUInt16: return store(std::uint16_t{});
-      case DType::kUInt32: return store(std::uint32_t{});
+      case DType::kInt64:
+        return store(std::int64_t{});
+      case DType::kInt32:
+        return store(std::int32_t{});
+      case DType::kInt16:
+        return store(std::int16_t{});
+      case DType::kInt8:
+        return store(std::int8_t{});
+      case DType::kUInt8:
+        return store(std::uint8_t{});
+      case DType::kUInt16:
+        return store(std::uint16_t{});
+      case DType::kUInt32:
+        return store(std::uint32_t{});
       case DType::kFloat32: {
         const auto typed = static_cast<float>(value);
         std::memcpy(to, &typed, sizeof typed);
@@ -303,7 +334,8 @@ bool write_scalar(PyObject* leaf, DType dtype, std::byte* to) {
         std::memcpy(to, &typed, sizeof typed);
         return true;
       }
-      default: return false;
+      default:
+        return false;
     }
   }
   if (PyFloat_CheckExact(leaf)) {

@@ -3,6 +3,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <unordered_set>
+#include <vector>
+
 #include "bindings.h"
 #include "nest.h"
 #include "spillway/base/interrupt.h"
@@ -40,6 +43,7 @@ class NativeIterator {
   explicit NativeIterator(std::unique_ptr<Consumer> consumer)
       : consumer_(std::move(consumer)), box_(std::make_shared<AuditBox>()) {
     box_->follow(consumer_);
+    alive().insert(consumer_.get());
   }
   ~NativeIterator() { close(); }
   NativeIterator(NativeIterator&&) = default;
@@ -47,8 +51,8 @@ class NativeIterator {
   // New reference; null with an exception, or without one at the end.
   PyObject* next() {
     if (at_ >= rows_ && !refill()) return nullptr;
-    PyObject* out = single_ != nullptr ? give_leaf(*structure_, single_->row(at_), Leaves::kNumpy)
-                                       : give_row();
+    PyObject* out =
+        single_ != nullptr ? give_leaf(*structure_, single_->row(at_), Leaves::kNumpy) : give_row();
     if (out == nullptr) return nullptr;
     ++at_;
     consumer_->handed_out(at_);
@@ -68,6 +72,7 @@ class NativeIterator {
   void close() {
     if (closed_ || consumer_ == nullptr) return;
     closed_ = true;
+    alive().erase(consumer_.get());
     chunk_ = Chunk();
     single_ = nullptr;
     at_ = rows_ = 0;
@@ -78,6 +83,11 @@ class NativeIterator {
       consumer_->close();
     }
     box_->close(consumer_->audit());
+  }
+  // Open ones, with the GIL: the interpreter's end closes them.
+  static std::unordered_set<Consumer*>& alive() {
+    static auto& all = *new std::unordered_set<Consumer*>;
+    return all;
   }
   const Consumer& consumer() const { return *consumer_; }
   const std::shared_ptr<AuditBox>& box() const { return box_; }
@@ -141,6 +151,17 @@ PyObject* iterator_self(PyObject* self) { return Py_NewRef(self); }
 PyType_Slot kSlots[] = {{Py_tp_iternext, reinterpret_cast<void*>(iterator_next)},
                         {Py_tp_iter, reinterpret_cast<void*>(iterator_self)},
                         {0, nullptr}};
+
+// Before the interpreter ends: all passes stop, generators close, and nobody comes back.
+void shut_down() {
+  const std::vector<Consumer*> open(NativeIterator::alive().begin(), NativeIterator::alive().end());
+  {
+    const WithoutGil free;
+    for (Consumer* consumer : open) consumer->request_stop();
+    for (Consumer* consumer : open) consumer->close();
+  }
+  leave_interpreter();
+}
 
 nb::dict audit_dict(const Audit& audit) {
   nb::dict out;
@@ -216,26 +237,29 @@ void bind_iterator(nb::module_& m) {
       .def("facts", [](const AuditBox& box) { return audit_dict(box.audit()); });
   nb::class_<NativeIterator>(m, "Iterator", nb::type_slots(kSlots),
                              "One pass over a dataset; see Dataset.__iter__.")
-      .def("save",
-           [](NativeIterator& it) {
-             const std::string state = it.save();
-             return nb::bytes(state.data(), state.size());
-           },
-           "The position as bytes: small, for restore() of an equal pipeline's iterator.")
-      .def("restore",
-           [](NativeIterator& it, nb::bytes state) {
-             it.restore(std::string_view(state.c_str(), state.size()));
-           },
-           nb::arg("state"), "Goes on where save() was called. Only before the first element.")
+      .def(
+          "save",
+          [](NativeIterator& it) {
+            const std::string state = it.save();
+            return nb::bytes(state.data(), state.size());
+          },
+          "The position as bytes: small, for restore() of an equal pipeline's iterator.")
+      .def(
+          "restore",
+          [](NativeIterator& it, nb::bytes state) {
+            it.restore(std::string_view(state.c_str(), state.size()));
+          },
+          nb::arg("state"), "Goes on where save() was called. Only before the first element.")
       .def("close", &NativeIterator::close,
            "Stops, closes generators, lets go of the memory. Further next() ends.")
       .def_prop_ro("closed", &NativeIterator::closed)
       .def("__enter__", [](nb::object self) { return self; })
-      .def("__exit__",
-           [](NativeIterator& it, nb::object, nb::object, nb::object) { it.close(); },
-           nb::arg("type").none(), nb::arg("value").none(), nb::arg("trace").none())
+      .def(
+          "__exit__", [](NativeIterator& it, nb::object, nb::object, nb::object) { it.close(); },
+          nb::arg("type").none(), nb::arg("value").none(), nb::arg("trace").none())
       .def("_audit_box", [](const NativeIterator& it) { return it.box(); })
       .def("_audit", [](const NativeIterator& it) { return audit_dict(it.consumer().audit()); });
+  m.def("shut_down", &shut_down);
   m.def("open", &open_iterator, nb::arg("node"), nb::arg("read_ahead_ns"), nb::arg("name"));
 }
 

@@ -7,6 +7,7 @@
 #include "spillway/memory/machine.h"
 #include "spillway/memory/slab_pool.h"
 #include "spillway/memory/spill_file.h"
+#include "spillway/pipeline/workers.h"
 
 namespace nb = nanobind;
 
@@ -59,9 +60,11 @@ void bind_memory(nb::module_& m) {
     const WithoutGil free;
     return SlabPool::process().drop_idle(SIZE_MAX);
   });
+  m.def("set_threads", [](int most) { Workers::set_most_threads(most); });
   m.def("guard_numpy", [](bool on) { guard_numpy(on); });
-  m.def("numpy_refusal", [] { return last_refusal(); },
-        "What the guard said to the last allocation it refused on this thread.");
+  m.def(
+      "numpy_refusal", [] { return last_refusal(); },
+      "What the guard said to the last allocation it refused on this thread.");
   m.def("set_garbage_hook", [](nb::object hook) {
     const auto kept = keep_object(Ref::borrow(hook.ptr()));
     Budget::process().set_garbage_hook([kept] {

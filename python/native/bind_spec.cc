@@ -94,7 +94,7 @@ const AccountPtr& constants() {
 NativeElement element_from(nb::handle nest, nb::handle structure, bool adopt) {
   Taken taken;
   Mismatch why = Mismatch::kNone;
-  const TakeRules rules{constants(), adopt, false, &why};
+  const TakeRules rules{constants(), adopt, &why};
   if (!take_nest(nest.ptr(), structure_or_null(structure), rules, false, taken)) {
     throw nb::python_error();
   }
@@ -139,8 +139,9 @@ NativeNode make_node(const std::string& op, nb::list params, nb::list inputs,
 nb::object element_at(const NativeNode& self, std::int64_t index) {
   const IndexedPtr indexed = open_indexed(*self.node);
   if (indexed == nullptr) {
-    throw nb::type_error("this dataset has no random access: a stage of it gives its elements only "
-                         "in order");
+    throw nb::type_error(
+        "this dataset has no random access: a stage of it gives its elements only "
+        "in order");
   }
   const std::int64_t size = indexed->size();
   const std::int64_t at = index < 0 ? index + size : index;
@@ -221,14 +222,16 @@ void throw_status(const Status& error) {
 
 void bind_spec(nb::module_& m) {
   nb::class_<NativeStructure>(m, "Structure", "What an element looks like; immutable.")
-      .def_static("tensor",
-                  [](const std::string& dtype, nb::object shape) {
-                    const auto found = dtype_from_name(dtype);
-                    if (!found) throw nb::type_error(("no dtype " + dtype).c_str());
-                    return NativeStructure{Structure::tensor(*found, shape_from(shape))};
-                  },
-                  nb::arg("dtype"), nb::arg("shape").none())
-      .def_static("tuple", [](nb::list c) { return NativeStructure{Structure::tuple(children_from(c))}; })
+      .def_static(
+          "tensor",
+          [](const std::string& dtype, nb::object shape) {
+            const auto found = dtype_from_name(dtype);
+            if (!found) throw nb::type_error(("no dtype " + dtype).c_str());
+            return NativeStructure{Structure::tensor(*found, shape_from(shape))};
+          },
+          nb::arg("dtype"), nb::arg("shape").none())
+      .def_static("tuple",
+                  [](nb::list c) { return NativeStructure{Structure::tuple(children_from(c))}; })
       .def_static("dict",
                   [](std::vector<std::string> keys, nb::list c) {
                     return NativeStructure{Structure::dict(std::move(keys), children_from(c))};
@@ -239,20 +242,20 @@ void bind_spec(nb::module_& m) {
                                                             std::move(fields), children_from(c))};
                   })
       .def_static("none", [] { return NativeStructure{Structure::none()}; })
-      .def_static("dataset",
-                  [](nb::object e, nb::object shape) {
-                    return NativeStructure{
-                        Structure::dataset(structure_or_null(e), shape_from(shape))};
-                  },
-                  nb::arg("element").none(), nb::arg("shape").none())
-      .def_static("optional",
-                  [](nb::object e) {
-                    return NativeStructure{Structure::optional(structure_or_null(e))};
-                  },
-                  nb::arg("element").none())
+      .def_static(
+          "dataset",
+          [](nb::object e, nb::object shape) {
+            return NativeStructure{Structure::dataset(structure_or_null(e), shape_from(shape))};
+          },
+          nb::arg("element").none(), nb::arg("shape").none())
+      .def_static(
+          "optional",
+          [](nb::object e) { return NativeStructure{Structure::optional(structure_or_null(e))}; },
+          nb::arg("element").none())
       .def_prop_ro("kind", [](const NativeStructure& s) { return kind_name(s.structure->kind()); })
-      .def_prop_ro("dtype",
-                   [](const NativeStructure& s) { return std::string(name_of(s.structure->dtype())); })
+      .def_prop_ro(
+          "dtype",
+          [](const NativeStructure& s) { return std::string(name_of(s.structure->dtype())); })
       .def_prop_ro("shape", [](const NativeStructure& s) { return shape_to(s.structure->shape()); })
       .def_prop_ro("keys", [](const NativeStructure& s) { return s.structure->keys(); })
       .def_prop_ro("type", [](const NativeStructure& s) { return s.structure->type(); })
@@ -302,10 +305,8 @@ void bind_spec(nb::module_& m) {
              visit(s.structure);
              return out;
            })
-      .def("__eq__",
-           [](const NativeStructure& a, const NativeStructure& b) {
-             return *a.structure == *b.structure;
-           })
+      .def("__eq__", [](const NativeStructure& a,
+                        const NativeStructure& b) { return *a.structure == *b.structure; })
       .def("__repr__", [](const NativeStructure& s) { return s.structure->to_string(); });
 
   nb::class_<NativeElement>(m, "Element", "A constant nest of tensors.")
@@ -343,7 +344,8 @@ void bind_spec(nb::module_& m) {
   nb::class_<NativeNode>(m, "Node", "One operator of a pipeline; immutable.")
       .def_prop_ro("op", [](const NativeNode& n) { return std::string(n.node->op().name); })
       .def_prop_ro("line", [](const NativeNode& n) { return n.node->line(); })
-      .def_prop_ro("structure", [](const NativeNode& n) { return structure_to(n.node->structure()); })
+      .def_prop_ro("structure",
+                   [](const NativeNode& n) { return structure_to(n.node->structure()); })
       .def_prop_ro("cardinality", [](const NativeNode& n) { return n.node->cardinality(); })
       .def_prop_ro("hash", [](const NativeNode& n) { return n.node->hash(); })
       .def_prop_ro("inputs",
@@ -364,7 +366,8 @@ void bind_spec(nb::module_& m) {
            })
       .def("to_json", [](const NativeNode& n) { return value_or_throw(to_json(*n.node)); })
       .def("at", &element_at)
-      .def("has_random_access", [](const NativeNode& n) { return open_indexed(*n.node) != nullptr; })
+      .def("has_random_access",
+           [](const NativeNode& n) { return open_indexed(*n.node) != nullptr; })
       .def("__repr__", [](const NativeNode& n) { return n.node->to_string(); });
   m.def("node", &make_node, nb::arg("op"), nb::arg("params"), nb::arg("inputs"), nb::arg("line"),
         nb::arg("name"));

@@ -8,8 +8,8 @@
 // What the module's parts hand to each other. With the GIL.
 namespace spillway::python {
 
-NodePtr node_of(PyObject* native_node);        // null with an exception
-PyObject* node_to_python(const NodePtr& node); // new reference
+NodePtr node_of(PyObject* native_node);         // null with an exception
+PyObject* node_to_python(const NodePtr& node);  // new reference
 ElementPtr element_of(PyObject* native_element);
 PyObject* element_to_python(const ElementPtr& element);  // None for null
 

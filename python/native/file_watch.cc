@@ -25,9 +25,7 @@ int on_event(const char* event, PyObject* args, void*) {
 
 }  // namespace
 
-FileWatch::FileWatch() : before_(watching) {
-  watching = true;
-}
+FileWatch::FileWatch() : before_(watching) { watching = true; }
 FileWatch::~FileWatch() { watching = before_; }
 std::string FileWatch::last() { return last_file; }
 void FileWatch::install() { PySys_AddAuditHook(on_event, nullptr); }

@@ -61,7 +61,8 @@ class Taker {
   // `structure` null: infer. Returns the (given or inferred) structure, null on failure.
   StructurePtr take(PyObject* object, const Structure* structure, bool sole) {
     sole = sole && Py_REFCNT(object) == 1;
-    if (object == Py_None && (structure == nullptr || structure->kind() == Structure::Kind::kNone)) {
+    if (object == Py_None &&
+        (structure == nullptr || structure->kind() == Structure::Kind::kNone)) {
       return Structure::none();
     }
     if (structure != nullptr && structure->kind() == Structure::Kind::kNone) {
@@ -73,12 +74,7 @@ class Taker {
       return leaf(object, nullptr, sole);
     }
     if (PyDict_Check(object)) return dict(object, structure, sole);
-    const bool list = PyList_Check(object);
-    const bool sequence =
-        PyTuple_CheckExact(object) ||
-        (list && (rules_.lists_are_tuples ||
-                  (structure != nullptr && structure->kind() == Structure::Kind::kTuple)));
-    if (sequence) return tuple(object, structure, sole);
+    if (PyTuple_CheckExact(object)) return tuple(object, structure, sole);
     if (const auto fields = fields_of(object); !fields.empty()) {
       return named(object, fields, structure, sole);
     }
@@ -168,8 +164,8 @@ class Taker {
     const Ref items = Ref::steal(PySequence_Fast(object, "expected a sequence"));
     if (!items) return nullptr;
     const auto size = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(items.get()));
-    if (structure != nullptr && (structure->kind() != Structure::Kind::kTuple ||
-                                 structure->children().size() != size)) {
+    if (structure != nullptr &&
+        (structure->kind() != Structure::Kind::kTuple || structure->children().size() != size)) {
       return wrong_structure(object, *structure);
     }
     std::vector<StructurePtr> children;
@@ -197,8 +193,8 @@ class Taker {
     for (std::size_t i = 0; i < fields.size(); ++i) {
       const Ref item = Ref::steal(PyObject_GetAttrString(object, fields[i].c_str()));
       if (!item) return nullptr;
-      StructurePtr child = take(
-          item.get(), structure != nullptr ? structure->children()[i].get() : nullptr, false);
+      StructurePtr child =
+          take(item.get(), structure != nullptr ? structure->children()[i].get() : nullptr, false);
       if (child == nullptr) return nullptr;
       children.push_back(std::move(child));
     }

@@ -21,9 +21,8 @@ struct Taken {
 enum class Mismatch : unsigned char { kNone, kStructure, kType, kShape };
 struct TakeRules {
   AccountPtr account;
-  bool constant = false;       // adopt the user's arrays
-  bool lists_are_tuples = false;
-  Mismatch* why = nullptr;     // what kind of mismatch, for the caller's words
+  bool constant = false;    // adopt the user's arrays
+  Mismatch* why = nullptr;  // what kind of mismatch, for the caller's words
 };
 bool take_nest(PyObject* nest, const StructurePtr& structure, const TakeRules& rules, bool sole,
                Taken& out);

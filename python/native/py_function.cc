@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "objects.h"
+#include "spillway/base/clock.h"
 #include "spillway/base/mutex.h"
 
 namespace spillway::python {
@@ -74,13 +75,16 @@ class PyFunction final : public Function {
     Outcome outcome;
     StructurePtr known = known_output();
     Collector collector(known, rows.rows(), context.account);
+    std::size_t bytes = 0;
     for (std::int64_t i = 0; i < rows.rows(); ++i) {
+      if (i > 0 && (bytes >= context.bytes || now_ns() >= context.deadline_ns)) break;
       Taken taken;
       if (!call_one(*rows.structure(), rows.row(i), known, context, taken)) {
-        outcome.error = user_error();
+        outcome.error = status_from_exception();
         break;
       }
       if (known == nullptr) known = learn(taken.structure);
+      for (const Tensor& value : taken.values) bytes += value.bytes();
       collector.add(std::move(taken.values));
     }
     outcome.out = std::move(collector).finish(known);
@@ -104,7 +108,7 @@ class PyFunction final : public Function {
                                 : PyObject_CallOneArg(callable, element.get()));
     if (!result) return false;
     Mismatch why = Mismatch::kNone;
-    const TakeRules rules{context.account, false, false, &why};
+    const TakeRules rules{context.account, false, &why};
     return take_nest(result.get(), known, rules, true, taken);
   }
 
@@ -125,17 +129,6 @@ class PyFunction final : public Function {
   StructurePtr known_output() {
     const MutexLock lock(mutex_);
     return known_;
-  }
-
-  // Running out of elements inside a function is a mistake in it, not the end of the data.
-  static Status user_error() {
-    Status status = status_from_exception();
-    if (status.code() == Code::kOutOfRange) {
-      status.edit().code = Code::kInvalidArgument;
-      status.edit().message =
-          "Function invocation produced OutOfRangeError: " + std::string(status.message());
-    }
-    return status;
   }
 
   const std::shared_ptr<void> callable_;

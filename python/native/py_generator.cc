@@ -18,7 +18,8 @@ std::string repr(PyObject* object) {
 
 std::string type_list(const Structure& structure) {
   const auto leaves = structure.leaves();
-  if (leaves.size() == 1 && structure.is_component()) return std::string(name_of(leaves[0]->dtype()));
+  if (leaves.size() == 1 && structure.is_component())
+    return std::string(name_of(leaves[0]->dtype()));
   std::string text = "(";
   for (const Structure* leaf : leaves) {
     text += (text.size() > 1 ? ", " : "") + std::string(name_of(leaf->dtype()));
@@ -47,7 +48,8 @@ class PyGenerator final : public Generator {
     iterator_.reset();
   }
 
-  Filled fill(GrowingRows& block, std::int64_t deadline_ns, const std::atomic<bool>& stop) override {
+  Filled fill(GrowingRows& block, std::int64_t deadline_ns,
+              const std::atomic<bool>& stop) override {
     const WithGil gil;
     const FileWatch watch;
     PyObject* iterator = kept_object(iterator_);
@@ -106,7 +108,7 @@ class PyGenerator final : public Generator {
   bool add_row(Ref& item, GrowingRows& block) {
     Taken taken;
     why_ = Mismatch::kNone;
-    const TakeRules rules{account_, false, false, &why_};
+    const TakeRules rules{account_, false, &why_};
     if (!take_nest(item.get(), structure_, rules, true, taken)) return false;
     if (structure_ == nullptr) {
       // Nothing was declared: the first element says what it is, shapes may vary.
@@ -143,16 +145,18 @@ class PyGenerator final : public Generator {
     if (why_ == Mismatch::kShape) {
       const auto found = info.message.rfind("found ");
       const auto expected = info.message.find("expected shape ");
-      text = "`generator` yielded an element of shape " +
-             (found == std::string::npos ? "?" : info.message.substr(found + 6)) +
-             " where an element of shape " +
-             (expected == std::string::npos
-                  ? "?"
-                  : info.message.substr(expected + 15, info.message.find(", found") - expected - 15)) +
-             " was expected.";
+      text =
+          "`generator` yielded an element of shape " +
+          (found == std::string::npos ? "?" : info.message.substr(found + 6)) +
+          " where an element of shape " +
+          (expected == std::string::npos
+               ? "?"
+               : info.message.substr(expected + 15, info.message.find(", found") - expected - 15)) +
+          " was expected.";
     } else if (why_ == Mismatch::kStructure) {
       text += "did not match the expected structure. The expected structure was " +
-              (structure_ != nullptr ? structure_ : learnt_)->to_string() + ", but the yielded element was " + repr(item) + ".";
+              (structure_ != nullptr ? structure_ : learnt_)->to_string() +
+              ", but the yielded element was " + repr(item) + ".";
     } else {
       text += "could not be converted to the expected type. The expected type was " +
               (structure_ == nullptr ? "a tensor" : type_list(*structure_)) +
@@ -208,9 +212,8 @@ class PyGeneratorFactory final : public GeneratorFactory {
 
 ObjectPtr make_generator(Ref callable, Ref args, StructurePtr structure, std::string code,
                          std::string name) {
-  return std::make_shared<PyGeneratorFactory>(std::move(callable), std::move(args),
-                                              std::move(structure), std::move(code),
-                                              std::move(name));
+  return std::make_shared<PyGeneratorFactory>(
+      std::move(callable), std::move(args), std::move(structure), std::move(code), std::move(name));
 }
 
 }  // namespace spillway::python

@@ -1,5 +1,7 @@
 #include "python.h"
 
+#include <unistd.h>
+
 #include <atomic>
 
 namespace spillway::python {
@@ -44,9 +46,18 @@ PyObject* text(std::string_view value) {
   return PyUnicode_DecodeUTF8(value.data(), static_cast<Py_ssize_t>(value.size()), "replace");
 }
 
+std::atomic<bool> leaving{false};
+
+PyGILState_STATE enter() {
+  while (leaving) pause();
+  return PyGILState_Ensure();
+}
+
 }  // namespace
 
-WithGil::WithGil() : state_(PyGILState_Ensure()) {
+void leave_interpreter() { leaving = true; }
+
+WithGil::WithGil() : state_(enter()) {
   if (dropped.load(std::memory_order_relaxed) != nullptr) drop_pending_objects();
 }
 WithGil::~WithGil() { PyGILState_Release(state_); }

@@ -56,6 +56,10 @@ class WithGil {
   PyGILState_STATE state_;
 };
 
+// From now on no thread of ours enters the interpreter again: one that tries sleeps until the
+// process is gone. Called when the interpreter is about to end, with the GIL.
+void leave_interpreter();
+
 class WithoutGil {
  public:
   WithoutGil() : state_(PyEval_SaveThread()) {}
@@ -76,13 +80,13 @@ void drop_pending_objects();  // with the GIL
 
 // What Python code of the package hands over once, at import.
 struct PythonTypes {
-  Ref tensor;        // spillway.tensor.Tensor
-  Ref dataset;       // spillway.dataset.Dataset; instances have `_node`
-  Ref make_dataset;  // node -> Dataset
-  Ref optional;      // spillway.optional.Optional; instances have `_element`
-  Ref make_optional; // element or None -> Optional
-  Ref make_error;    // (facts, cause) -> exception
-  Ref code_of;       // exception -> (code, kind)
+  Ref tensor;         // spillway.tensor.Tensor
+  Ref dataset;        // spillway.dataset.Dataset; instances have `_node`
+  Ref make_dataset;   // node -> Dataset
+  Ref optional;       // spillway.optional.Optional; instances have `_element`
+  Ref make_optional;  // element or None -> Optional
+  Ref make_error;     // (facts, cause) -> exception
+  Ref code_of;        // exception -> (code, kind)
 };
 PythonTypes& types();
 

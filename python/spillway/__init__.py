@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+import atexit as _atexit
+
 from spillway import _native, errors
 from spillway.audit import Audit, Report
 from spillway.config import Memory, configure, memory
@@ -18,6 +20,7 @@ from spillway.dataset import (
     Dataset,
 )
 from spillway.dtypes import DType, as_dtype
+from spillway.numpy_guard import explain_refusals as _explain_refusals
 from spillway.optional import Optional
 from spillway.options import Options
 from spillway.seeds import set_seed
@@ -66,5 +69,7 @@ _native.register_types(
         "code_of": errors.code_of,
     }
 )
+_atexit.register(_native.shut_down)
 _native.set_garbage_hook(_collect_garbage)
 _native.guard_numpy(True)
+_explain_refusals()

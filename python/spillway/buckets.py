@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spillway import nest
+from spillway import nest, padding
 from spillway.errors import InvalidArgumentError
-from spillway.specs import TensorSpec
 
 if TYPE_CHECKING:
     from spillway.dataset import Dataset
@@ -42,11 +41,8 @@ def bucket(
         return np.int64(np.searchsorted(edges, length, side="right"))
 
     def shapes_for(key: int) -> Any:
-        shapes = padded_shapes
-        if shapes is None:
-            shapes = nest.map_structure(lambda leaf: leaf.shape, spec)
         if not pad_to_boundary:
-            return shapes
+            return padded_shapes
         if key >= len(boundaries):
             raise InvalidArgumentError(
                 "When pad_to_bucket_boundary=True, elements must have length < "
@@ -54,14 +50,14 @@ def bucket(
             )
         longest = boundaries[key] - 1
 
-        def fill(leaf: TensorSpec, shape: Any) -> Any:
-            dims = list(leaf.shape or ()) if shape is None else list(shape)
-            return tuple(longest if d is None or d < 0 else d for d in dims)
+        def fill(shape: Any) -> Any:
+            return tuple(longest if d is None or d < 0 else d for d in shape or ())
 
-        leaves = nest.flatten(spec)
-        flat = [shapes] if len(leaves) == 1 and not nest.is_nested(spec) else list(shapes)
-        filled = [fill(leaf, shape) for leaf, shape in zip(leaves, flat, strict=True)]
-        return filled[0] if not nest.is_nested(spec) else nest.pack_like(spec, filled)
+        if padded_shapes is None:
+            flat = [leaf.shape for leaf in nest.flatten(spec)]
+        else:
+            flat = padding.parts_of(spec, padded_shapes)
+        return nest.pack_like(spec, [fill(shape) for shape in flat])
 
     def reduce_func(key: Any, window: Dataset) -> Dataset:
         size = batch_sizes[int(key)]
@@ -72,7 +68,7 @@ def bucket(
     def window_size_func(key: Any) -> Any:
         return np.int64(batch_sizes[int(key)])
 
-    signature = _signature(ds, batch_sizes, padded_shapes, padding_values, no_padding, drop_remainder)
+    signature = _signature(ds, padded_shapes, padding_values, no_padding)
     return ds.group_by_window(
         key_func,
         reduce_func,
@@ -82,15 +78,7 @@ def bucket(
     )
 
 
-def _signature(
-    ds: Dataset, sizes: list[int], shapes: Any, values: Any, no_padding: bool, drop: bool
-) -> Any:
-    """What TensorFlow would infer: the batch's spec, its first dimension known if all agree."""
-    same = len(set(sizes)) == 1 and drop
-    size = sizes[0] if same else 1
-    batched = (
-        ds.batch(size, drop_remainder=same)
-        if no_padding
-        else ds.padded_batch(size, shapes, values, drop_remainder=same)
-    )
+def _signature(ds: Dataset, shapes: Any, values: Any, no_padding: bool) -> Any:
+    """What TensorFlow infers: a batch of unknown size."""
+    batched = ds.batch(1) if no_padding else ds.padded_batch(1, shapes, values)
     return batched.element_spec

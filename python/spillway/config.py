@@ -44,6 +44,7 @@ class Configured:
         _native.set_memory_limit(self._limit)
         _native.guard_numpy(settings.guard_numpy)
         _native.set_spill_directory(settings.spill_dir or "")
+        _native.set_threads(settings.threads or 0)
 
 
 def configure(
@@ -57,7 +58,7 @@ def configure(
     """Sets the memory limit of all pipelines of the process, and more.
 
     `memory_limit` is bytes or text like "2GiB"; None derives it from the container and the
-    machine. `guard_numpy=False` lets NumPy allocate what would kill the process. `spill_dir` is
+    machine. `threads` bounds the threads that run user functions. `guard_numpy=False` lets NumPy allocate what would kill the process. `spill_dir` is
     where buffers go that do not fit. Also a context manager.
 
     >>> import spillway as sw
@@ -80,6 +81,7 @@ def configure(
     _native.set_memory_limit(limit)
     _native.guard_numpy(settings.guard_numpy)
     _native.set_spill_directory(settings.spill_dir or "")
+    _native.set_threads(threads or 0)
     return configured
 
 

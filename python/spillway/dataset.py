@@ -152,7 +152,11 @@ class Dataset(Operators):  # type: ignore[misc]
             return first
 
     def reduce(
-        self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None
+        self,
+        initial_state: Any,
+        reduce_func: Callable[..., Any],
+        output_signature: Any = None,
+        name: str | None = None,
     ) -> Any:
         """Folds all elements into one state, at once.
 
@@ -161,7 +165,7 @@ class Dataset(Operators):  # type: ignore[misc]
         np.int64(10)
         """
         state = _native.element(initial_state, None, False)
-        function = _function(reduce_func, None)
+        function = _function(reduce_func, output_signature)
         node = _native.node("reduce", [state, function], [self._node], user_line(), name or "")
         return Dataset(node).get_single_element()
 
@@ -478,7 +482,7 @@ class Dataset(Operators):  # type: ignore[misc]
         return f"{self._node.hash:016x}"
 
 
-_RESULTS = {"map_func", "scan_func", "reduce_func"}
+_RESULTS = {"map_func", "scan_func", "reduce_func", "predicate"}
 _DATASET_FUNCTIONS = {("flat_map", "map_func"), ("group_by_window", "reduce_func")}
 
 

@@ -32,16 +32,16 @@ def _leaves(ds: Dataset) -> list[Any]:
     return leaves
 
 
-def _up_to(like: Any, value: Any) -> list[Any]:
+def parts_of(like: Any, value: Any) -> list[Any]:
     """Parts of `value` for the leaves of `like`; a part may itself be a sequence."""
     if not nest.is_nested(like):
         return [value]
     if isinstance(like, dict):
-        return [leaf for key in sorted(like) for leaf in _up_to(like[key], value[key])]
+        return [leaf for key in sorted(like) for leaf in parts_of(like[key], value[key])]
     names = nest.fields(like)
     parts = [getattr(value, n) for n in names] if names and not isinstance(value, tuple) else value
     children = [getattr(like, n) for n in names] if names else like
-    return [leaf for a, b in zip(children, parts, strict=True) for leaf in _up_to(a, b)]
+    return [leaf for a, b in zip(children, parts, strict=True) for leaf in parts_of(a, b)]
 
 
 def shapes(ds: Dataset, padded_shapes: Any) -> Any:
@@ -55,7 +55,7 @@ def shapes(ds: Dataset, padded_shapes: Any) -> Any:
                 )
         return None
     spec = ds.element_spec
-    parts = _up_to(spec, padded_shapes)
+    parts = parts_of(spec, padded_shapes)
     made = []
     for part, leaf in zip(parts, leaves, strict=True):
         made.append(TensorSpec(_shape(part, leaf), leaf.dtype))
@@ -78,10 +78,10 @@ def _shape(part: Any, leaf: TensorSpec) -> Any:
             f"Padded shape {part} must be a `tf.int64` vector tensor, but its shape was "
             f"{np.shape(part)}."
         )
+    if isinstance(part, list | tuple):
+        part = [None if isinstance(d, int) and d < 0 else d for d in part]
     shape = as_shape(part)
     known = leaf.shape
-    if shape is not None:
-        shape = tuple(None if d is None or d < 0 else d for d in shape)
     if known is not None and shape is not None:
         bad = len(shape) != len(known) or any(
             p is not None and k is not None and p < k for p, k in zip(shape, known, strict=False)
@@ -114,7 +114,7 @@ def values(ds: Dataset, padding_values: Any) -> Any:
 
 
 def _fill(like: Any, value: Any) -> list[Any]:
-    """As `_up_to`, where a None stands for all the leaves below it."""
+    """As `parts_of`, where a None stands for all the leaves below it."""
     if value is None:
         return [None] * len(nest.flatten(like))
     if not nest.is_nested(like):

@@ -20,7 +20,7 @@ from .coverage import Coverage
 from .edges import EDGES
 from .generate import generate
 from .program import operators
-from .record import load, save, usable
+from .record import PATH, load, save, unusable, usable
 from .shrink import shrink
 
 Program = dict[str, Any]
@@ -85,9 +85,8 @@ class Run:
                 self._failed(program, want, problem)
 
     def _leave_out(self, program: Program, outcome: Outcome) -> None:
-        reason = next(key for key in ("lost", "not_applicable", "inferred") if key in outcome)
-        self.left_out[f"{reason}: {outcome[reason]}"[:70]] += 1
-        if reason == "inferred":
+        self.left_out[str(unusable(outcome))[:70]] += 1
+        if "inferred" in outcome:
             self.failures.append((program, f"the harness infers another type: {outcome}"[:600]))
 
     def _failed(self, program: Program, want: Outcome, problem: str) -> None:
@@ -122,10 +121,16 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=3000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--no-shrink", action="store_true", help="show mismatches as found")
-    parser.add_argument("--recorded", action="store_true", help="compare with the recorded sample")
+    parser.add_argument(
+        "--recorded",
+        type=Path,
+        nargs="?",
+        const=PATH,
+        help="compare with recorded outcomes, without TensorFlow (default: the sample)",
+    )
     parser.add_argument("--keep", type=Path, help="also write programs and outcomes to this file")
     arguments = parser.parse_args()
-    known = load() if arguments.recorded else []
+    known = load(arguments.recorded) if arguments.recorded is not None else []
     run = Run(known)
     programs = [program for program, _ in known]
     if not known:

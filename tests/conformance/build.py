@@ -237,6 +237,16 @@ def _map(b: Builder, ds: Dataset, spec: Nest, s: Step) -> Dataset:
     return ds.map(b.backend.function(s["fn"], spec), num_parallel_calls=s["parallel"], **declared)
 
 
+def _filter(b: Builder, ds: Dataset, spec: Nest, s: Step) -> Dataset:
+    declared = b.backend.declare(functions.signature(s["fn"], spec))
+    return ds.filter(b.backend.function(s["fn"], spec), **declared)
+
+
+def _take_while(b: Builder, ds: Dataset, spec: Nest, s: Step) -> Dataset:
+    declared = b.backend.declare(functions.signature(s["fn"], spec))
+    return ds.take_while(b.backend.function(s["fn"], spec), **declared)
+
+
 def _padded_batch(b: Builder, ds: Dataset, spec: Nest, s: Step) -> Dataset:
     shapes = None if s["shapes"] is None else pack(spec, s["shapes"])
     values = s["values"]
@@ -310,8 +320,8 @@ def _apply(b: Builder, ds: Dataset, spec: Nest, s: Step) -> Dataset:
 
 STEPS: dict[str, Callable[[Builder, Dataset, Nest, Step], Dataset]] = {
     "map": _map,
-    "filter": lambda b, ds, spec, s: ds.filter(b.backend.function(s["fn"], spec)),
-    "take_while": lambda b, ds, spec, s: ds.take_while(b.backend.function(s["fn"], spec)),
+    "filter": _filter,
+    "take_while": _take_while,
     "batch": lambda b, ds, spec, s: ds.batch(
         s["size"], drop_remainder=s["drop_remainder"], num_parallel_calls=s["parallel"]
     ),

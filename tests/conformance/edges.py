@@ -172,6 +172,16 @@ EDGES: dict[str, Program] = {
     "shuffle of errors only": program(ALL_BAD, shuffle(3), n=4),
     "shuffle each epoch anew": program(shuffle(10, reshuffle=True), step("repeat", count=3)),
     "shuffle each epoch alike": program(shuffle(10, reshuffle=False), step("repeat", count=3)),
+    "repeat once draws a seed more": program(
+        shuffle(10), step("repeat", count=1), n=6, epochs=(None, None, None)
+    ),
+    "a repeat that is cut short draws none more": program(
+        shuffle(10), step("repeat", count=2), step("take", count=12), n=6
+    ),
+    "a repeat of a repeat": program(
+        shuffle(10), step("repeat", count=2), step("repeat", count=2), n=4
+    ),
+    "an iterator that is not read draws a seed": program(shuffle(10), n=6, epochs=(0, None)),
     "two shuffles": program(shuffle(3, 1), shuffle(4, 2), step("repeat", count=2)),
     "a shuffle of a repeat": program(step("repeat", count=2), shuffle(4, 42)),
     "seeds are taken modulo a prime": program(shuffle(10, 2**31 - 1), shuffle(10, -5)),

@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from .generate_sources import State
+from .infer import alike_rows
 from .spec import Leaf, dense_leaves, has_inner
 
 Draw = Any
@@ -54,7 +55,7 @@ def _bucket(**changes: Any) -> Step:
 
 def _candidates(draw: Draw, state: State) -> dict[str, Step]:
     flat = dense_leaves(state.spec)
-    bad = {"fn": "bad_predicate", "what": draw(st.sampled_from(["vector", "number", "pair"]))}
+    bad = {"fn": "bad_predicate", "what": draw(st.sampled_from(["vector", "number"]))}
     wrong = draw(st.sampled_from(["dtype", "single"]))
     number = ["int64", [], [0]]
     made: dict[str, Step] = {
@@ -66,7 +67,7 @@ def _candidates(draw: Draw, state: State) -> dict[str, Step]:
             "seed": 1,
             "reshuffle": None,
         },
-        "shard count": {"op": "shard", "n": draw(_ZERO), "index": 0},
+        "shard count": {"op": "shard", "n": draw(st.sampled_from([0, -7])), "index": 0},
         "shard index": {"op": "shard", "n": 2, "index": draw(st.sampled_from([2, -1, 9]))},
         "window size": _window(size=draw(_ZERO)),
         "window shift": _window(shift=draw(_ZERO)),
@@ -75,9 +76,9 @@ def _candidates(draw: Draw, state: State) -> dict[str, Step]:
         "take_while": {"op": "take_while", "fn": bad},
         "prefetch": {"op": "prefetch", "size": draw(st.sampled_from([-2, -9]))},
         "scan": {"op": "scan", "initial": number, "fn": {"fn": "scan_bad", "what": wrong}},
-        "cycle": _interleave(cycle=draw(_ZERO)),
+        "cycle": _interleave(cycle=draw(st.sampled_from([0, -7]))),
         "block": _interleave(block=draw(_ZERO)),
-        "interleave parallel": _interleave(parallel=draw(st.sampled_from([0, -5]))),
+        "interleave parallel": _interleave(parallel=draw(st.sampled_from([0, -5, 3]))),
         "concatenate": {
             "op": "concatenate",
             "other": {
@@ -88,7 +89,6 @@ def _candidates(draw: Draw, state: State) -> dict[str, Step]:
         "apply": {"op": "apply", "steps": [], "bad": True},
         "group both": _group(size_fn={"fn": "key", "m": 3}),
         "group neither": _group(size=None),
-        "group key": _group(key={"fn": "key", "m": 2, "dtype": "int32"}),
         "options type": {"op": "with_options", "options": {"deterministic": 5}},
         "options name": {"op": "with_options", "options": {"determinism": True}},
         "padded size": _padded(size=draw(_ZERO), shapes=[list(_known(leaf)) for leaf in flat]),
@@ -105,6 +105,8 @@ def _candidates(draw: Draw, state: State) -> dict[str, Step]:
         made["padded short"] = _padded(shapes=[[0 for _ in _known(leaf)] for leaf in flat])
     if any(leaf.shape is None for leaf in flat):
         made["padded unknown"] = _padded()
+    if not alike_rows(state.spec):
+        made["unbatch"] = {"op": "unbatch"}
     if any(leaf.shape == () for leaf in flat):
         made["unbatch"] = {"op": "unbatch"}
         made["rebatch"] = {"op": "rebatch", "sizes": 2, "drop_remainder": False}

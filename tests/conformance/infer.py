@@ -95,6 +95,12 @@ def sliced(spec: Nest) -> Nest:
     return map_dense(lambda leaf: Leaf(leaf.dtype, _drop_first(leaf.shape)), spec)
 
 
+def alike_rows(spec: Nest) -> bool:
+    """Whether the known first dimensions agree."""
+    known = {leaf.shape[0] for leaf in dense_leaves(spec) if leaf.shape}
+    return len(known - {None}) <= 1
+
+
 def stacked(spec: Nest, size: int | None) -> Nest:
     return map_dense(
         lambda leaf: Leaf(leaf.dtype, None if leaf.shape is None else (size, *leaf.shape)), spec
@@ -154,6 +160,8 @@ def step_spec(spec: Nest, step: dict[str, Any]) -> Nest:
     if op == "padded_batch":
         return padded_spec(spec, step)
     if op == "unbatch":
+        if not alike_rows(spec):
+            raise NotApplicableError("rows of different number")
         return sliced(spec)
     if op == "rebatch":
         return _rebatched(spec, step)

@@ -15,7 +15,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / "build" / "venv-tf"
 REQUIREMENT = "tensorflow-cpu==2.21.0"
-START_SECONDS = 180.0
+TENSORFLOW_STARTS_IN = 180.0
+SPILLWAY_STARTS_IN = 30.0
 PROGRAM_SECONDS = 20.0
 PROGRAMS_A_PROCESS = 400
 
@@ -36,7 +37,7 @@ def tensorflow_python() -> str:
 
 
 class _Worker:
-    def __init__(self, interpreter: str, module: str) -> None:
+    def __init__(self, interpreter: str, module: str, starts_in: float) -> None:
         package = __name__.rpartition(".")[0]
         paths = [str(Path(__file__).resolve().parents[package.count(".") + 1])]
         paths += [path for path in [os.environ.get("PYTHONPATH")] if path]
@@ -51,6 +52,7 @@ class _Worker:
         )
         self.lines: queue.Queue[str] = queue.Queue()
         self.served = 0
+        self.starts_in = starts_in
         self.complaint = ""
         threading.Thread(target=self._read, daemon=True).start()
         threading.Thread(target=self._listen, daemon=True).start()
@@ -73,7 +75,7 @@ class _Worker:
             self.process.stdin.flush()
         except BrokenPipeError:
             return self._lost()
-        seconds = PROGRAM_SECONDS if self.served else START_SECONDS
+        seconds = PROGRAM_SECONDS if self.served else self.starts_in
         self.served += 1
         try:
             line = self.lines.get(timeout=seconds)
@@ -91,12 +93,14 @@ class _Worker:
         self.process.wait()
 
 
-def _outcomes(interpreter: str, module: str, programs: Iterable[Data]) -> Iterator[Data]:
+def _outcomes(
+    interpreter: str, module: str, starts_in: float, programs: Iterable[Data]
+) -> Iterator[Data]:
     worker: _Worker | None = None
     try:
         for program in programs:
             if worker is None:
-                worker = _Worker(interpreter, module)
+                worker = _Worker(interpreter, module, starts_in)
             outcome = worker.run(program)
             yield outcome
             if "lost" in outcome or worker.served >= PROGRAMS_A_PROCESS:
@@ -109,9 +113,9 @@ def _outcomes(interpreter: str, module: str, programs: Iterable[Data]) -> Iterat
 
 def tensorflow(programs: Iterable[Data]) -> Iterator[Data]:
     """TensorFlow's outcome of each program; `{"lost": ...}` where TensorFlow hung or died."""
-    return _outcomes(tensorflow_python(), "run_tf", programs)
+    return _outcomes(tensorflow_python(), "run_tf", TENSORFLOW_STARTS_IN, programs)
 
 
 def spillway(programs: Iterable[Data]) -> Iterator[Data]:
     """Spillway's outcome of each program; `{"lost": ...}` where it hung or died."""
-    return _outcomes(sys.executable, "run_spillway", programs)
+    return _outcomes(sys.executable, "run_spillway", SPILLWAY_STARTS_IN, programs)

@@ -42,8 +42,20 @@ def save(records: list[Record], path: Path = PATH) -> None:
     path.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
+def unusable(outcome: dict[str, Any]) -> str | None:
+    """Why an outcome of TensorFlow's cannot be compared."""
+    for reason in ("lost", "not_applicable", "inferred"):
+        if reason in outcome:
+            return f"{reason}: {outcome[reason]}"
+    # The shapes that choose_from_datasets and sample_from_datasets give their kernel are lost
+    # in a concatenate above them: TensorFlow then refuses its own iterator.
+    if '"Incompatible shapes at component' in json.dumps(outcome.get("epochs")):
+        return "TensorFlow cannot iterate what it built"
+    return None
+
+
 def usable(outcome: dict[str, Any]) -> bool:
-    return "lost" not in outcome and "not_applicable" not in outcome and "inferred" not in outcome
+    return unusable(outcome) is None
 
 
 def run(programs: list[dict[str, Any]]) -> list[Record]:

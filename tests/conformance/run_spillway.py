@@ -14,7 +14,7 @@ import spillway as sw
 from . import functions
 from .build import Builder, element
 from .outcome import CODES, Reading, run
-from .spec import Inner, Leaf, Nest, dense_leaves, of_python, pack, unpack
+from .spec import Inner, Leaf, Nest, leaves, of_python, pack, unpack
 
 
 def _leaf(spec: Any) -> Nest:
@@ -37,8 +37,12 @@ class Spillway:
         return of_python(ds.element_spec, _leaf)
 
     def signature(self, spec: Nest) -> Any:
-        flat = [sw.TensorSpec(leaf.shape, leaf.dtype) for leaf in dense_leaves(spec)]
-        return pack(spec, flat)
+        return pack(spec, [self._leaf(leaf) for leaf in leaves(spec)])
+
+    def _leaf(self, leaf: Leaf | Inner) -> Any:
+        if isinstance(leaf, Inner):
+            return sw.DatasetSpec(self.signature(leaf.element))
+        return sw.TensorSpec(leaf.shape, leaf.dtype)
 
     def declare(self, spec: Nest) -> dict[str, Any]:
         return {"output_signature": self.signature(spec)}

@@ -17,8 +17,7 @@ std::string to_base64(std::span<const std::byte> bytes) {
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
     std::uint32_t group = 0;
     for (std::size_t k = 0; k < 3; ++k) {
-      group = (group << 8) |
-              (i + k < bytes.size() ? static_cast<std::uint32_t>(bytes[i + k]) : 0U);
+      group = (group << 8) | (i + k < bytes.size() ? static_cast<std::uint32_t>(bytes[i + k]) : 0U);
     }
     for (std::size_t k = 0; k < 4; ++k) {
       const bool padding = i + k > bytes.size();

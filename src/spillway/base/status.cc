@@ -4,11 +4,16 @@ namespace spillway {
 
 std::string_view to_string(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::kUser: return "user";
-    case ErrorKind::kData: return "data";
-    case ErrorKind::kResource: return "resource";
-    case ErrorKind::kTransient: return "transient";
-    case ErrorKind::kBug: return "bug";
+    case ErrorKind::kUser:
+      return "user";
+    case ErrorKind::kData:
+      return "data";
+    case ErrorKind::kResource:
+      return "resource";
+    case ErrorKind::kTransient:
+      return "transient";
+    case ErrorKind::kBug:
+      return "bug";
   }
   return "bug";
 }

@@ -17,6 +17,9 @@ namespace {
 using std::chrono::milliseconds;
 constexpr std::int64_t kSampleEveryNs = 10'000'000;       // statm: 0.5 us
 constexpr std::int64_t kReadMachineEveryNs = 100'000'000;  // cgroup files: tens of us
+// Looks, 5 ms apart, at which everyone must be found waiting before a reservation is refused: a
+// thread that was woken, or a task that was queued, does not count as working yet.
+constexpr int kSureAfter = 5;
 
 }  // namespace
 
@@ -57,11 +60,13 @@ void Reservation::shrink(std::size_t bytes) {
 
 bool Reservation::transfer(const AccountPtr& to) {
   if (account_ == nullptr || account_ == to) return true;
+  if (&account_->budget_ != &to->budget_) return false;
   Budget& budget = account_->budget_;
   if (&to->budget_ != &budget) return false;
   AccountPtr before;  // may die here, outside the lock
   AccountPtr lender;
   const MutexLock lock(budget.mutex_);
+  if (budget.in_debt()) return false;
   if (from_floor_ > 0) {
     if (budget.pool_free() < from_floor_) return false;
     budget.return_floor(*lender_, from_floor_);
@@ -99,6 +104,7 @@ void Account::note_exported(std::ptrdiff_t bytes) {
   for (Account* at = this; at != nullptr; at = at->parent_.get()) {
     at->exported_ = static_cast<std::size_t>(static_cast<std::ptrdiff_t>(at->exported_) + bytes);
   }
+  budget_.exported_ += static_cast<std::size_t>(bytes);
 }
 
 void Account::borrow_from(AccountPtr lender) {
@@ -126,8 +132,16 @@ Reservation Account::charge(std::size_t bytes) {
   return out;
 }
 
+Status Account::wait_for_room(std::size_t bytes) { return std::move(reserve(bytes)).status(); }
+
+Status Account::check_possible(std::size_t bytes) {
+  if (bytes <= budget_.effective_limit()) return {};
+  return budget_.refusal(*this, bytes);
+}
+
 Result<Reservation> Account::reserve(std::size_t bytes) {
   bool collected = false;
+  int found_waiting = 0;
   for (;;) {
     {
       Reservation out;
@@ -136,11 +150,15 @@ Result<Reservation> Account::reserve(std::size_t bytes) {
       SW_TEST_POINT("budget.reserve.claim");
       if (budget_.grant(*this, bytes, true, out)) return out;
     }
+    // What can never fit is refused before anything is spilled for it.
+    if (bytes > budget_.limit()) return budget_.refusal(*this, bytes);
     if (budget_.reclaim(bytes) > 0) continue;
     const Parked parked(budget_);
     if (const auto* stop = stop_.load(); stop != nullptr && stop->load()) return cancelled();
     if (interrupted()) return cancelled();
-    if (budget_.working == 0 && budget_.consuming > 0) {
+    const bool everyone_waits = budget_.working == 0 && budget_.consuming > 0;
+    found_waiting = everyone_waits ? found_waiting + 1 : 0;
+    if (found_waiting >= kSureAfter) {
       std::function<void()> hook;
       {
         const MutexLock lock(budget_.mutex_);
@@ -148,6 +166,7 @@ Result<Reservation> Account::reserve(std::size_t bytes) {
       }
       if (collected || !hook) return budget_.refusal(*this, bytes);
       collected = true;
+      found_waiting = 0;
       hook();
       continue;
     }
@@ -161,6 +180,7 @@ Result<Reservation> Account::reserve(std::size_t bytes) {
 
 Status Account::raise_floor(std::size_t bytes) {
   bool collected = false;
+  bool never = false;
   for (;;) {
     std::size_t wanted = 0;
     std::function<void()> hook;
@@ -177,7 +197,8 @@ Status Account::raise_floor(std::size_t bytes) {
         budget_.floors_unspent_ += wanted;
         return {};
       }
-      if (budget_.floors_ + wanted > budget_.effective_) break;
+      never = budget_.floors_ + wanted > budget_.effective_;
+      if (never) break;
       hook = budget_.garbage_hook_;
     }
     if (budget_.reclaim(wanted) > 0) continue;
@@ -188,7 +209,7 @@ Status Account::raise_floor(std::size_t bytes) {
   Status refused = out_of_resource(
       name_, ": the guaranteed memory of all open stages must fit the limit: this stage needs ",
       format_bytes(bytes), " for one element\n", budget_.ledger().to_string());
-  refused.edit().type = "FloorTooHigh";
+  refused.edit().type = never ? "FloorTooHigh" : "BudgetError";
   refused.edit().line = line_;
   return refused;
 }

@@ -34,7 +34,8 @@ class [[nodiscard]] Reservation {
   // Gives back all but `bytes`.
   void shrink(std::size_t bytes);
   // Rule R4: entering a buffer moves the charge to the buffer's account, and off any guarantee.
-  // Never waits; false (and nothing changed) when the pool has no room for what a guarantee held.
+  // Never waits; false (and nothing changed) when the pool has no room for what a guarantee held,
+  // or while there are debts: what is held beyond the limit must not settle down.
   bool transfer(const AccountPtr& to);
   // Says that the bytes are now in physical memory (see Budget::untracked).
   void touch();
@@ -70,9 +71,15 @@ class Account : public std::enable_shared_from_this<Account> {
   // For bytes that exist already (Python made them): always succeeds, may go into debt, which
   // try_reserve and reserve then repay by waiting. Never waits.
   Reservation charge(std::size_t bytes);
+  // Before somebody makes bytes that will be charged: waits as reserve() does until about as many
+  // would be granted, and takes none.
+  Status wait_for_room(std::size_t bytes);
+  // kResource (ElementTooLarge, with the table of holders) when not even an empty budget has room.
+  Status check_possible(std::size_t bytes);
 
   // Raises the guarantee to `bytes`, taking the difference from the pool. Fails with FloorTooHigh
-  // when the sum of all guarantees would pass the limit. Never lowers it.
+  // when the sum of all guarantees would pass the limit, with BudgetError when only others hold
+  // too much now. Never lowers it.
   Status raise_floor(std::size_t bytes);
   void drop_floor();
 
@@ -80,6 +87,7 @@ class Account : public std::enable_shared_from_this<Account> {
   void borrow_from(AccountPtr lender);
 
   void note_exported(std::ptrdiff_t bytes);
+  const std::string& line() const { return line_; }
   void set_stop(const std::atomic<bool>* stop) { stop_.store(stop); }
 
   std::size_t held() const;
@@ -149,6 +157,8 @@ class Budget {
   std::size_t effective_limit();
   std::size_t used() const;
   std::size_t free_pool();
+  // What the user still refers to of the bytes handed out.
+  std::size_t exported() const { return exported_.load(std::memory_order_relaxed); }
 
   AccountPtr open_account(std::string name, std::string line = "", AccountPtr parent = nullptr);
 
@@ -197,6 +207,7 @@ class Budget {
       SW_REQUIRES(mutex_);
   void return_floor(Account& lender, std::size_t bytes) SW_REQUIRES(mutex_);
   std::size_t pool_free() const SW_REQUIRES(mutex_);
+  bool in_debt() const SW_REQUIRES(mutex_) { return used_ + floors_unspent_ > effective_; }
   void refresh() SW_REQUIRES(mutex_);
   void add_held(Account& account, std::size_t bytes) SW_REQUIRES(mutex_);
   void sub_held(Account& account, std::size_t bytes) SW_REQUIRES(mutex_);
@@ -218,6 +229,7 @@ class Budget {
   std::size_t floors_ SW_GUARDED_BY(mutex_) = 0;
   int waiting_ SW_GUARDED_BY(mutex_) = 0;
   std::atomic<std::size_t> touched_{0};
+  std::atomic<std::size_t> exported_{0};  // sum over the accounts, each byte once
   std::vector<std::weak_ptr<Account>> accounts_ SW_GUARDED_BY(mutex_);
   std::function<void()> garbage_hook_ SW_GUARDED_BY(mutex_);
 

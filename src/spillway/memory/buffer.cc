@@ -81,9 +81,13 @@ Buffer Buffer::adopt(std::byte* data, std::size_t bytes, std::shared_ptr<void> k
 }
 
 void Buffer::note_exported(bool by_user) {
-  if (const AccountPtr& account = reservation_.account()) {
-    const auto bytes = static_cast<std::ptrdiff_t>(reservation_.bytes());
-    account->note_exported(by_user ? bytes : -bytes);
+  const auto bytes = static_cast<std::ptrdiff_t>(reservation_.bytes());
+  if (by_user) {
+    if (++arrays_ > 1) return;
+    shown_by_ = reservation_.account();
+    if (shown_by_ != nullptr) shown_by_->note_exported(bytes);
+  } else if (--arrays_ == 0 && shown_by_ != nullptr) {
+    std::exchange(shown_by_, nullptr)->note_exported(-bytes);
   }
 }
 

@@ -45,6 +45,8 @@ class Buffer {
   void touch() { reservation_.touch(); }
   // Rule R4; see Reservation::transfer.
   bool transfer(const AccountPtr& to) { return reservation_.transfer(to); }
+  // The user got, or let go of, an array that shows these bytes; counted once for all of them.
+  // Under the front's lock: never two at a time.
   void note_exported(bool by_user);
 
  private:
@@ -58,6 +60,8 @@ class Buffer {
   std::size_t capacity_ = 0;
   Origin origin_ = Origin::kNone;
   std::shared_ptr<void> keep_;
+  int arrays_ = 0;       // that show these bytes to the user
+  AccountPtr shown_by_;  // the account when the first was made; the charge may have moved since
 };
 
 using BufferPtr = std::shared_ptr<Buffer>;

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "spillway/base/interrupt.h"
+#include "spillway/base/jitter.h"
 #include "spillway/base/test_point.h"
 #include "spillway/memory/activity.h"
 
@@ -97,6 +98,7 @@ void Ahead::drive(const std::shared_ptr<State>& state) {
                                       state->limits.rows_a_pull);
     }
     SW_TEST_POINT("ahead.pull");
+    jitter();
     const std::int64_t position = state->input->position();
     Next next = [&] {
       const Working working(budget);
@@ -129,6 +131,11 @@ void Ahead::start() {
   const MutexLock lock(state_->mutex);
   if (state_->started) return;
   state_->started = true;
+  // From now on the input is the driver's: save() must find a note and never touch it.
+  if (Status noted = state_->input->note_now(); !noted.ok()) {
+    state_->ready.push_back({std::move(noted), state_->taken});
+    ++state_->ready_rows;
+  }
   std::thread([shared = state_] { drive(shared); }).detach();
 }
 

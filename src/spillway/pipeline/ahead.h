@@ -17,7 +17,7 @@ namespace spillway {
 class Ahead {
  public:
   struct Limits {
-    std::int64_t rows = 1;       // most rows made and not yet taken; -1: tuned by itself
+    std::int64_t rows = 1;  // most rows made and not yet taken; -1: tuned by itself
     std::int64_t rows_a_pull = 1;
     std::size_t bytes = 64 << 20;
   };

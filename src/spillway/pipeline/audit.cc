@@ -52,8 +52,8 @@ Audit audit_of(const Run& run, std::int64_t delivered) {
   }
   audit.delivered = delivered;
   audit.total = source_rows(run, *run.root());
-  audit.held = audit.total - audit.delivered - audit.filtered - audit.skipped - audit.failed -
-               audit.dropped;
+  audit.held =
+      audit.total - audit.delivered - audit.filtered - audit.skipped - audit.failed - audit.dropped;
   audit.entries = run.entries();
   audit.entries_lost = run.entries_lost();
   return audit;

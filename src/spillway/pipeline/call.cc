@@ -3,10 +3,26 @@
 #include <chrono>
 #include <thread>
 
+#include "spillway/base/clock.h"
 #include "spillway/pipeline/run.h"
 
 namespace spillway {
 namespace {
+
+// Running out of elements inside a function is a mistake in it, not the end of the data. The
+// codes are those TensorFlow gives, operator by operator.
+void not_the_end(Status& error, std::string_view op) {
+  if (error.code() != Code::kOutOfRange || op == "reduce") return;
+  ErrorInfo& info = error.edit();
+  if (op == "map" || op == "scan") {
+    info.code = Code::kInvalidArgument;
+    info.message = "Function invocation produced OutOfRangeError: " + info.message;
+  } else {
+    info.code = Code::kInternal;
+    info.message = std::string(op) +
+                   " returned `OutOfRange`: a function must not end the data: " + info.message;
+  }
+}
 
 void describe(Status& error, const Chunk& rows, std::int64_t row, std::int64_t index,
               int attempts) {
@@ -39,14 +55,19 @@ Status wrong_result(const Structure& declared, std::span<const Tensor> values) {
 }  // namespace
 
 Function::Outcome call_rows(Stage& stage, Function& function, const Chunk& rows,
-                            std::int64_t first_index, std::int64_t epoch) {
+                            std::int64_t first_index, std::int64_t epoch, const Demand* demand) {
   std::vector<Chunk> parts;
   std::int64_t done = 0;
   Status failed;
   while (done < rows.rows()) {
     const Chunk rest = rows.slice(done, rows.rows());
     const UserCodeScope user_code(stage.account());
-    auto outcome = function.call(rest, {stage.account(), first_index + done, epoch});
+    CallContext context{stage.account(), first_index + done, epoch};
+    if (demand != nullptr) {
+      context.bytes = demand->bytes;
+      context.deadline_ns = now_ns() + demand->time_ns;
+    }
+    auto outcome = function.call(rest, context);
     const std::int64_t made = outcome.out.rows();
     if (made > 0) parts.push_back(std::move(outcome.out));
     done += made;
@@ -63,6 +84,7 @@ Function::Outcome call_rows(Stage& stage, Function& function, const Chunk& rows,
     }
     if (!outcome.error.ok()) {
       failed = std::move(outcome.error);
+      not_the_end(failed, stage.node().op().name);
       describe(failed, rows, done, first_index + done, attempts);
       break;
     }
@@ -94,17 +116,24 @@ Result<Row> call_row(Stage& stage, Function& function, const StructurePtr& struc
   return result;
 }
 
-Result<bool> bool_result(const Tensor& value, std::string_view what) {
-  if (value.dtype() != DType::kBool || value.shape().rank() != 0) {
-    return invalid_argument("`", what, "` must return a `tf.bool` scalar tensor, but its return type is TensorSpec(shape=",
-                            value.shape().to_string(), ", dtype=", name_of(value.dtype()), ").");
+Result<bool> bool_result(const Chunk& results, std::int64_t row, std::string_view what) {
+  const std::vector<Tensor> values = results.row(row).values;
+  if (values.size() != 1 || values[0].dtype() != DType::kBool || values[0].shape().rank() != 0) {
+    Status status = invalid_argument(
+        "`", what, "` must return a `tf.bool` scalar tensor, but its return type is ",
+        results.structure() == nullptr ? "unknown"
+                                       : observed(*results.structure(), values)->to_string(),
+        ".");
+    status.edit().type = "ValueError";
+    return status;
   }
-  return *value.as<bool>();
+  return *values[0].as<bool>();
 }
 
 Result<std::int64_t> int_result(const Tensor& value, std::string_view what) {
   if (value.dtype() != DType::kInt64 || value.shape().rank() != 0) {
-    return invalid_argument("`", what, "` must return a single `tf.int64` scalar tensor: TensorSpec(shape=",
+    return invalid_argument("`", what,
+                            "` must return a single `tf.int64` scalar tensor: TensorSpec(shape=",
                             value.shape().to_string(), ", dtype=", name_of(value.dtype()), ")");
   }
   return *value.as<std::int64_t>();
@@ -116,9 +145,9 @@ Result<NodePtr> dataset_result(const Tensor& value, std::string_view what) {
       return dataset->node();
     }
   }
-  Status status = invalid_argument("`", what, "` must return a dataset: TensorSpec(shape=",
-                                   value.shape().to_string(), ", dtype=", name_of(value.dtype()),
-                                   ")");
+  Status status = invalid_argument(
+      "`", what, "` must return a dataset: TensorSpec(shape=", value.shape().to_string(),
+      ", dtype=", name_of(value.dtype()), ")");
   status.edit().type = "TypeError";
   return status;
 }

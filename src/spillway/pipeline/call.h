@@ -6,8 +6,10 @@ namespace spillway {
 
 // Calls `function` for each of `rows` on behalf of `stage`: retries a failing row as the stage's
 // policy says, and gives an error its index, origin and input. Results keep the rows' origins.
+// With a `demand`, rows may be left when its bytes or its time are reached.
 Function::Outcome call_rows(Stage& stage, Function& function, const Chunk& rows,
-                            std::int64_t first_index, std::int64_t epoch);
+                            std::int64_t first_index, std::int64_t epoch,
+                            const Demand* demand = nullptr);
 
 // The same for one row built by the operator (scan's state and element, a key): the structure says
 // how it is taken apart. `origin` names the element.
@@ -16,7 +18,7 @@ Result<Row> call_row(Stage& stage, Function& function, const StructurePtr& struc
                      std::int64_t epoch, StructurePtr* out_structure = nullptr);
 
 // Reads a scalar result: a predicate, a key.
-Result<bool> bool_result(const Tensor& value, std::string_view what);
+Result<bool> bool_result(const Chunk& results, std::int64_t row, std::string_view what);
 Result<std::int64_t> int_result(const Tensor& value, std::string_view what);
 Result<NodePtr> dataset_result(const Tensor& value, std::string_view what);
 

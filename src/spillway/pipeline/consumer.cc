@@ -81,7 +81,7 @@ Next Consumer::next() {
   left_at_ = now_ns();
   const std::int64_t took = left_at_ - start;
   if (!next.ok()) {
-    if (next.error().code() == Code::kCancelled) return next;
+    if (!is_position(next.error())) return next;
     ++position_;
     if (ahead_ == nullptr) input_->forget_before(position_);
     return next;
@@ -123,8 +123,9 @@ Result<std::string> Consumer::save() const {
   out.put(static_cast<std::int64_t>(run_->root()->hash()));
   out.put(ended_ ? 1 : 0);
   if (!ended_) {
-    if (closed_) return Status::error(ErrorKind::kUser, Code::kFailedPrecondition,
-                                      "save: the iterator is closed");
+    if (closed_)
+      return Status::error(ErrorKind::kUser, Code::kFailedPrecondition,
+                           "save: the iterator is closed");
     const std::int64_t at = position_ + handed_;
     SW_RETURN_IF_ERROR(ahead_ != nullptr ? ahead_->save(out, at) : input_->save(out, at));
   }
@@ -145,9 +146,8 @@ Status Consumer::restore(std::string_view state) {
   if (version != kVersion) return invalid_argument("restore: unknown version: ", version);
   SW_RETURN_IF_ERROR(in.get(hash));
   if (static_cast<std::uint64_t>(hash) != run_->root()->hash()) {
-    return invalid_argument(
-        "restore: the state was saved by another pipeline; this one is\n",
-        run_->root()->to_string());
+    return invalid_argument("restore: the state was saved by another pipeline; this one is\n",
+                            run_->root()->to_string());
   }
   SW_RETURN_IF_ERROR(in.get(ended));
   if (ended != 0) {

@@ -34,6 +34,8 @@ class Consumer {
 
   // Stops, drains, lets threads end; next() then says the end. Never waits long.
   void close();
+  // The first half of close(): from any thread, waits for nothing.
+  void request_stop() { run_->request_stop(); }
 
   Audit audit() const;
   const Run& run() const { return *run_; }
@@ -48,14 +50,14 @@ class Consumer {
   std::unique_ptr<Input> input_;
   std::unique_ptr<Ahead> ahead_;  // replaces input_
   StructurePtr structure_;
-  std::int64_t rows_ = 1;          // to ask for at a time
-  std::int64_t chunk_rows_ = 0;    // of the chunk being handed out
+  std::int64_t rows_ = 1;        // to ask for at a time
+  std::int64_t chunk_rows_ = 0;  // of the chunk being handed out
   std::int64_t handed_ = 0;
-  std::int64_t position_ = 0;      // positions before the chunk being handed out
-  std::int64_t delivered_ = 0;     // source rows
+  std::int64_t position_ = 0;   // positions before the chunk being handed out
+  std::int64_t delivered_ = 0;  // source rows
   Origins chunk_origins_;
-  std::int64_t left_at_ = 0;       // when the last next() returned
-  std::int64_t worth_it_ = 0;      // times in a row both sides took their time
+  std::int64_t left_at_ = 0;   // when the last next() returned
+  std::int64_t worth_it_ = 0;  // times in a row both sides took their time
   bool exact_ = false;
   bool ended_ = false;
   bool closed_ = false;

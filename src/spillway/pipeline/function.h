@@ -12,6 +12,10 @@ struct CallContext {
   const AccountPtr& account;  // pays for the outputs
   std::int64_t first_index;   // ordinal of the first row in the stage's input, this epoch
   std::int64_t epoch;
+  // Once the results have so many bytes, or the time is over, the rest may be left for another
+  // call; never before one row is done.
+  std::size_t bytes = SIZE_MAX;
+  std::int64_t deadline_ns = INT64_MAX;
 };
 
 // The seam behind which a user's function lives: a chunk in, a chunk out. Semantics are exactly
@@ -20,7 +24,7 @@ struct CallContext {
 class Function {
  public:
   struct Outcome {
-    Chunk out;     // results of the rows before the failing one; no origins
+    Chunk out;     // results of the rows before the failing or the first left one; no origins
     Status error;  // of row out.rows(), when not ok
   };
   virtual ~Function() = default;

@@ -16,9 +16,14 @@ namespace spillway {
 // rows (a batch can then be a view of it); others are kept one by one.
 class GrowingRows {
  public:
-  // `slots`: one plain block a component, or empty for rows kept one by one.
-  GrowingRows(StructurePtr structure, std::int64_t capacity, std::vector<Tensor> slots)
-      : structure_(std::move(structure)), capacity_(capacity), slots_(std::move(slots)) {
+  // `slots`: one plain block a component, or empty for rows kept one by one, whose sizes nobody
+  // knows: those are enough when they have `most_bytes`.
+  GrowingRows(StructurePtr structure, std::int64_t capacity, std::vector<Tensor> slots,
+              std::size_t most_bytes = SIZE_MAX)
+      : structure_(std::move(structure)),
+        capacity_(capacity),
+        most_bytes_(most_bytes),
+        slots_(std::move(slots)) {
     if (slots_.empty()) rows_.reserve(static_cast<std::size_t>(capacity));
   }
 
@@ -27,18 +32,20 @@ class GrowingRows {
   void learn(StructurePtr structure) { structure_ = std::move(structure); }
   std::int64_t capacity() const { return capacity_; }
   std::int64_t added() const { return published_.load(std::memory_order_relaxed); }
-  bool full() const { return added() == capacity_; }
+  bool full() const { return added() == capacity_ || bytes_ >= most_bytes_; }
+  // Maker: of the rows kept one by one.
+  std::size_t loose_bytes() const { return bytes_; }
 
   // Maker: where component `c` of the next row goes; null when rows are kept one by one.
   std::byte* slot(std::size_t c) {
     if (slots_.empty()) return nullptr;
-    return slots_[c].mutable_data() +
-           static_cast<std::size_t>(added()) * slots_[c].bytes() /
-               static_cast<std::size_t>(capacity_);
+    return slots_[c].mutable_data() + static_cast<std::size_t>(added()) * slots_[c].bytes() /
+                                          static_cast<std::size_t>(capacity_);
   }
   bool in_block() const { return !slots_.empty(); }
   void publish() { published_.fetch_add(1, std::memory_order_release); }  // slots are filled
   void publish(std::vector<Tensor> row) {
+    for (const Tensor& value : row) bytes_ += value.bytes();
     rows_.push_back(std::move(row));
     publish();
   }
@@ -50,6 +57,8 @@ class GrowingRows {
  private:
   StructurePtr structure_;  // set before the first row is published
   const std::int64_t capacity_;
+  const std::size_t most_bytes_;
+  std::size_t bytes_ = 0;  // maker's
   std::vector<Tensor> slots_;
   std::vector<std::vector<Tensor>> rows_;  // reserved: never moves
   std::atomic<std::int64_t> published_{0};
@@ -67,7 +76,8 @@ class Generator {
   virtual ~Generator() = default;
   // Adds rows until the block is full, `deadline_ns` (monotonic) passes or `stop`. Advances the
   // user's generator once a row, never more.
-  virtual Filled fill(GrowingRows& block, std::int64_t deadline_ns, const std::atomic<bool>& stop) = 0;
+  virtual Filled fill(GrowingRows& block, std::int64_t deadline_ns,
+                      const std::atomic<bool>& stop) = 0;
   // The file it opened last, for errors; empty: unknown.
   virtual std::string last_file() const { return ""; }
 };

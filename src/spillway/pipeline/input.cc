@@ -9,10 +9,24 @@ namespace {
 constexpr std::size_t kMostNotes = 32;
 // A note may cost about this many bytes a position.
 constexpr std::size_t kBytesPerPosition = 64;
+// In place of the positions to pass over, in a state.
+constexpr std::int64_t kNotOpened = -2;
 
 }  // namespace
 
+Status Input::open_late() {
+  if (below_ != nullptr) return {};
+  SW_ASSIGN(below_, late_->open_input(which_));
+  return {};
+}
+
+Status Input::note_now() {
+  SW_RETURN_IF_ERROR(open_late());
+  return pulled_ >= next_note_ ? take_note() : Status();
+}
+
 Next Input::next(const Demand& demand) {
+  SW_RETURN_IF_ERROR(open_late());
   if (habit_ == Habit::kUsesUp) forget_before(position_);
   if (rest_) {
     Chunk all = std::move(*rest_);
@@ -24,10 +38,10 @@ Next Input::next(const Demand& demand) {
   }
   if (pulled_ >= next_note_) SW_RETURN_IF_ERROR(take_note());
   Next next = below_->next(demand);
-  // Being stopped is not an element: nothing was passed.
-  const bool stopped = !next.ok() && next.error().code() == Code::kCancelled;
-  const std::int64_t positions = stopped      ? 0
-                                 : !next.ok() ? 1
+  // Not an element: nothing was passed.
+  const bool stopped = !next.ok() && !is_position(next.error());
+  const std::int64_t positions = stopped        ? 0
+                                 : !next.ok()   ? 1
                                  : next.value() ? next.value()->rows()
                                                 : 0;
   pulled_ += positions;
@@ -78,6 +92,11 @@ Status Input::save(StateWriter& out, std::int64_t position) const {
   out.put(position);
   if (best == nullptr) {
     // Nothing was pulled yet: the input is where it was opened or restored to.
+    if (below_ == nullptr) {
+      out.put(kNotOpened);
+      out.put(std::string_view());
+      return {};
+    }
     if (position != position_) return internal_bug("checkpoint: position ", position, " forgotten");
     out.put(-1);
     StateWriter below;
@@ -99,6 +118,8 @@ Status Input::restore(StateReader& in) {
   SW_RETURN_IF_ERROR(in.get(state));
   pulled_ = position_;
   next_note_ = position_;
+  if (passed == kNotOpened) return {};
+  SW_RETURN_IF_ERROR(open_late());
   if (position_ < 0 || passed > position_) return invalid_argument("checkpoint: bad position");
   StateReader below(state);
   SW_RETURN_IF_ERROR(below_->restore(below));

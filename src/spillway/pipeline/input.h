@@ -24,6 +24,10 @@ class Input {
   enum class Habit : std::uint8_t { kUsesUp, kHolds };
   explicit Input(IteratorPtr below, Habit habit = Habit::kUsesUp)
       : below_(std::move(below)), habit_(habit) {}
+  // Opens input `which` of the operator when it is first read: a pass that is opened and never
+  // read leaves what is shared below (a reshuffle seed) alone.
+  Input(OpenContext late, std::size_t which, Habit habit)
+      : late_(std::move(late)), which_(which), habit_(habit) {}
 
   Next next(const Demand& demand);
   // Puts back rows that were not used; the next call hands them out first.
@@ -34,6 +38,8 @@ class Input {
 
   // Positions handed out so far, unread ones not counted.
   std::int64_t position() const { return position_; }
+  // Notes the present state, so that from here on save() never touches the input.
+  Status note_now();
   // Everything before `position` will never be needed again. Default for save() is position().
   void forget_before(std::int64_t position);
 
@@ -50,7 +56,11 @@ class Input {
   };
   Status take_note();
 
-  const IteratorPtr below_;
+  Status open_late();
+
+  std::optional<OpenContext> late_;
+  std::size_t which_ = 0;
+  IteratorPtr below_;  // null: not opened yet
   const Habit habit_;
   std::optional<Chunk> rest_;
   std::int64_t position_ = 0;

@@ -8,12 +8,13 @@ namespace spillway {
 namespace {
 
 struct Rows {
-  Rows(AccountPtr account, const OpenContext& context, std::string began)
-      : store(account, context.run().budget(),
-              LazySpill::Counter(context.stage(), &context.stage()->stats().spilled_bytes)),
-        payer(std::move(account)),
-        start(std::move(began)) {}
+  Rows(AccountPtr account, Budget& budget, std::string began)
+      : store(account, budget, spilled), payer(std::move(account)), start(std::move(began)) {}
 
+  // The node keeps the rows, and a stage keeps its node: the rows must not keep a stage.
+  void report(StageStats& stats) const { stats.spilled_bytes += spilled->exchange(0); }
+
+  const LazySpill::Counter spilled = std::make_shared<std::atomic<std::int64_t>>(0);
   RowStore store;
   const AccountPtr payer;
   const std::string start;
@@ -39,13 +40,27 @@ class MemorySource final : public CacheSource {
       : rows_(std::move(rows)), stage_(std::move(stage)) {}
 
   Next read(std::int64_t row, const Demand& demand) override {
-    const auto count = static_cast<std::int64_t>(rows_->slots.size());
-    if (row >= count) return end_of_data();
     {
       const MutexLock lock(rows_->mutex);
       if (rows_->dropped) return internal_bug("cache: read after it was dropped");
       ++rows_->readers;
     }
+    Next next = read_kept(row, demand);
+    rows_->report(stage_->stats());
+    const MutexLock lock(rows_->mutex);
+    --rows_->readers;
+    return next;
+  }
+  bool gone() const override {
+    const MutexLock lock(rows_->mutex);
+    return rows_->dropped;
+  }
+  std::string start() const override { return rows_->start; }
+
+ private:
+  Next read_kept(std::int64_t row, const Demand& demand) {
+    const auto count = static_cast<std::int64_t>(rows_->slots.size());
+    if (row >= count) return end_of_data();
     const auto each = static_cast<std::int64_t>(rows_->bytes) / count + 1;
     const std::int64_t most =
         std::min(std::max<std::int64_t>(
@@ -61,36 +76,31 @@ class MemorySource final : public CacheSource {
       chunk =
           rows_->store.peek_rows(rows_->structure, slots.first(1), Buffer::Ask::kRequired, payer);
     }
-    {
-      const MutexLock lock(rows_->mutex);
-      --rows_->readers;
-    }
     if (!chunk.ok()) return std::move(chunk).status();
     return std::optional<Chunk>(std::move(chunk).value());
   }
-  bool gone() const override {
-    const MutexLock lock(rows_->mutex);
-    return rows_->dropped;
-  }
-  std::string start() const override { return rows_->start; }
 
- private:
   const std::shared_ptr<Rows> rows_;
   const StagePtr stage_;
 };
 
 class MemorySink final : public CacheSink {
  public:
-  MemorySink(std::shared_ptr<Kept> kept, std::shared_ptr<Rows> rows)
-      : kept_(std::move(kept)), rows_(std::move(rows)) {}
+  MemorySink(std::shared_ptr<Kept> kept, std::shared_ptr<Rows> rows, StagePtr stage)
+      : kept_(std::move(kept)), rows_(std::move(rows)), stage_(std::move(stage)) {}
 
   Status put(const Chunk& rows, std::int64_t row) override {
     if (rows_->structure == nullptr) rows_->structure = rows.structure();
-    SW_ASSIGN(const RowStore::Slot slot, rows_->store.put(rows, row));
+    auto put = rows_->store.put(rows, row);
+    rows_->report(stage_->stats());
+    SW_ASSIGN(const RowStore::Slot slot, std::move(put));
     rows_->slots.push_back(slot);
     rows_->bytes += rows.footprint() / static_cast<std::size_t>(rows.rows());
     const std::size_t index = rows_->slots.capacity() * sizeof slot;
-    if (index > rows_->slots_paid.bytes()) rows_->slots_paid = rows_->payer->charge(index);
+    if (index > rows_->slots_paid.bytes()) {
+      // Eight bytes a row stay in memory whatever is spilled: charged where there is room.
+      if (auto paid = rows_->payer->try_reserve(index)) rows_->slots_paid = std::move(*paid);
+    }
     return {};
   }
   // The first pass to finish fills the cache; the rows of another are let go.
@@ -103,6 +113,7 @@ class MemorySink final : public CacheSink {
  private:
   const std::shared_ptr<Kept> kept_;
   const std::shared_ptr<Rows> rows_;
+  const StagePtr stage_;
 };
 
 class MemoryCache final : public CacheStore {
@@ -127,7 +138,8 @@ class MemoryCache final : public CacheStore {
   }
   Result<std::unique_ptr<CacheSink>> sink(const OpenContext& context, std::string start) override {
     return std::unique_ptr<CacheSink>(std::make_unique<MemorySink>(
-        kept_, std::make_shared<Rows>(account_, context, std::move(start))));
+        kept_, std::make_shared<Rows>(account_, context.run().budget(), std::move(start)),
+        context.stage()));
   }
   bool finishes_by_count() const override { return true; }
 
@@ -147,6 +159,11 @@ class MemoryCache final : public CacheStore {
     if (!rows.dropped && rows.readers == 0 && rows.store.bytes_on_disk() == 0) {
       freed = rows.store.drop_all();
       rows.dropped = freed > 0;
+      if (rows.dropped) {
+        freed += rows.slots_paid.bytes();
+        rows.slots = {};
+        rows.slots_paid.release();
+      }
     }
     rows.mutex.unlock();
     return freed;

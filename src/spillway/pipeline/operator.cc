@@ -12,8 +12,16 @@ thread_local std::int64_t below_ns = 0;
 
 }  // namespace
 
+bool is_position(const Status& error) {
+  if (error.code() == Code::kCancelled) return false;
+  if (error.kind() != ErrorKind::kResource) return true;
+  const std::string& type = error.info().type;
+  return type != "BudgetError" && type != "FloorTooHigh";
+}
+
 Next Iterator::next(const Demand& demand) {
   if (ended_) return end_of_data();
+  SW_RETURN_IF_ERROR(stage_->guarantee());
   const std::int64_t outer_below = std::exchange(below_ns, 0);
   const std::int64_t start = now_ns();
   StageStats& stats = stage_->stats();
@@ -31,7 +39,9 @@ Next Iterator::next(const Demand& demand) {
         stats.rows += chunk.rows();
         const std::int64_t weight = chunk.origins().total_weight(chunk.rows());
         stats.weight += weight;
-        stats.bytes += static_cast<std::int64_t>(chunk.footprint());
+        const std::size_t bytes = chunk.footprint();
+        stats.bytes += static_cast<std::int64_t>(bytes);
+        stage_->note_row(bytes / static_cast<std::size_t>(chunk.rows()));
       }
     } else {
       stage_->stamp(next.error(), epoch_);
@@ -49,7 +59,7 @@ Status Iterator::skip(std::int64_t rows) {
   while (rows > 0) {
     Next next = this->next(Demand{rows, 1 << 20, 1'000'000});
     if (!next.ok()) {
-      if (next.error().code() == Code::kCancelled) return std::move(next).status();
+      if (!is_position(next.error())) return std::move(next).status();
       --rows;  // an error is a position
       continue;
     }
@@ -65,9 +75,8 @@ Result<IteratorPtr> OpenContext::open_input(std::size_t i, std::int64_t epoch,
   StagePtr below = run().stage_of(*input);
   // Inside a nested dataset the stages are made as they are opened and share one account.
   if (below == nullptr) {
-    below = std::make_shared<Stage>(run(), input,
-                                    stage_->name() + "/" + std::string(input->op().name),
-                                    stage_->account());
+    below = std::make_shared<Stage>(
+        run(), input, stage_->name() + "/" + std::string(input->op().name), stage_->account());
   }
   return input->op().open(OpenContext(std::move(below), epoch, outer_, bound));
 }

@@ -31,6 +31,10 @@ struct Demand {
 using Next = Result<std::optional<Chunk>>;
 inline Next end_of_data() { return std::optional<Chunk>(); }
 
+// Whether an error stands in an element's place. Being stopped, or told that there is no memory
+// now, does not: nothing was passed, and asking again goes on with the same element.
+bool is_position(const Status& error);
+
 // One pass over a node's elements. Driven by one thread at a time (the consumer's, or a driver's);
 // save() may be called from another while no next() is running, unless the operator says more.
 class Iterator {
@@ -116,9 +120,9 @@ enum class Effects : std::uint8_t {
 
 // How rows in relate to rows out, for the audit.
 enum class Ratio : std::uint8_t {
-  kSource,      // no input
-  kOneToOne,    // every row out is one row in
-  kCounted,     // the operator adds to stats().used itself
+  kSource,    // no input
+  kOneToOne,  // every row out is one row in
+  kCounted,   // the operator adds to stats().used itself
 };
 
 // Everything the engine, the profiler, the CLI and the fronts need to know about an operator.
@@ -132,6 +136,7 @@ struct OperatorDef {
   Effects effects = Effects::kNone;
   bool fallible = false;
   Ratio ratio = Ratio::kOneToOne;
+  bool passes_rows = false;  // hands on its inputs' rows as they are: needs no guarantee (R2)
   bool hidden = false;  // made by the engine, not offered by fronts
   Result<Inferred> (*infer)(const Node& node) = nullptr;
   Result<IteratorPtr> (*open)(const OpenContext& context) = nullptr;

@@ -39,8 +39,8 @@ Result<OnError::Action> OnError::parse(std::string_view action) {
   if (action == "skip") return Action::kSkip;
   if (action == "retry") return Action::kRetry;
   if (action == "quarantine") return Action::kQuarantine;
-  Status status = invalid_argument(
-      "on_error must be 'raise', 'skip', 'retry' or 'quarantine': '", action, "'");
+  Status status =
+      invalid_argument("on_error must be 'raise', 'skip', 'retry' or 'quarantine': '", action, "'");
   status.edit().type = "ValueError";
   return status;
 }
@@ -90,7 +90,8 @@ Status Quarantine::add(const Status& error) {
     }
   }
   // One write a line, so that lines of two processes never mix.
-  const std::string line = entry.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
+  const std::string line =
+      entry.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
   const int fd = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_CREAT, 0600);
   if (fd < 0) return file_error(path_, "cannot open");
   const ssize_t n = write(fd, line.data(), line.size());

@@ -15,11 +15,11 @@ namespace spillway {
 struct OnError {
   enum class Action : std::uint8_t { kRaise, kSkip, kRetry, kQuarantine };
   Action action = Action::kRaise;
-  std::int64_t retries = 0;       // further attempts before the action
-  double backoff_s = 0;           // doubled after each attempt
-  std::int64_t max_errors = -1;   // then TooManyErrors; -1: no limit
-  double max_error_rate = -1;     // of rows that left, from the 100th on
-  std::string quarantine;         // file for kQuarantine
+  std::int64_t retries = 0;      // further attempts before the action
+  double backoff_s = 0;          // doubled after each attempt
+  std::int64_t max_errors = -1;  // then TooManyErrors; -1: no limit
+  double max_error_rate = -1;    // of rows that left, from the 100th on
+  std::string quarantine;        // file for kQuarantine
 
   // "skip", "raise", "retry", "quarantine"; kUser error otherwise.
   static Result<Action> parse(std::string_view action);
@@ -48,7 +48,6 @@ class Quarantine {
 
 // The inputs in a quarantine file, in its order. The file is not trusted: kData errors name the
 // line; nothing in it is executed.
-Result<std::vector<ElementPtr>> read_quarantine(const std::string& path,
-                                                const AccountPtr& account);
+Result<std::vector<ElementPtr>> read_quarantine(const std::string& path, const AccountPtr& account);
 
 }  // namespace spillway

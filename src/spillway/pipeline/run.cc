@@ -19,7 +19,10 @@ UserCodeScope::~UserCodeScope() { user_code_account = before_; }
 const AccountPtr* UserCodeScope::current() { return user_code_account; }
 
 Run::Run(NodePtr root, RunOptions options, Budget& budget)
-    : root_(std::move(root)), options_(std::move(options)), budget_(budget) {}
+    : root_(std::move(root)),
+      options_(std::move(options)),
+      budget_(budget),
+      child_(UserCodeScope::current() != nullptr) {}
 
 Result<std::shared_ptr<Run>> Run::open(NodePtr root, RunOptions options, Budget& budget) {
   std::shared_ptr<Run> run(new Run(std::move(root), std::move(options), budget));
@@ -51,38 +54,41 @@ void Run::add_stages(const NodePtr& node) {
   stages_.push_back(std::move(stage));
 }
 
-// R2: one output a stage, where its size is known before the first element.
+// R2: one output a stage that makes any, where its size is known before the first element.
 Status Run::reserve_floors() {
-  if (UserCodeScope::current() != nullptr) return {};
-  std::size_t total = 0;
+  if (child_) return {};
   for (const StagePtr& stage : stages_) {
     const StructurePtr& structure = stage->node().structure();
     const std::int64_t bytes = structure == nullptr ? -1 : structure->static_bytes();
-    if (bytes <= 0) continue;
-    total += static_cast<std::size_t>(bytes);
+    if (bytes <= 0 || stage->node().op().passes_rows) continue;
     // Buffers are rounded up to slab classes: guarantee what one will really take.
-    const auto rounded = static_cast<std::size_t>(bytes) + static_cast<std::size_t>(bytes) / 8 + 4096;
-    if (Status status = stage->account()->raise_floor(rounded); !status.ok()) {
-      std::string table;
-      for (const StagePtr& each : stages_) {
-        const StructurePtr& s = each->node().structure();
-        const std::int64_t one = s == nullptr ? -1 : s->static_bytes();
-        table += "  " + each->name() + " needs " +
-                 (one < 0 ? "an unknown amount" : format_bytes(static_cast<std::size_t>(one))) +
-                 " for one element" + (each->node().line().empty() ? "" : ", " + each->node().line()) +
-                 "\n";
-      }
-      Status refused = out_of_resource(
-          "the limit must hold one element of every stage at once: limit ",
-          format_bytes(budget_.effective_limit()), "\n", table, budget_.ledger().to_string(),
-          "raise memory_limit, or make batches smaller\n");
-      refused.edit().type = "FloorTooHigh";
-      refused.edit().stage = stage->name();
-      refused.edit().line = stage->node().line();
-      return refused;
-    }
+    const auto rounded =
+        static_cast<std::size_t>(bytes) + static_cast<std::size_t>(bytes) / 8 + 4096;
+    if (!stage->account()->raise_floor(rounded).ok()) return floors_refused(*stage);
   }
   return {};
+}
+
+Status Run::floors_refused(const Stage& stage) const {
+  std::string table;
+  for (const StagePtr& each : stages_) {
+    if (each->node().op().passes_rows) continue;
+    const StructurePtr& s = each->node().structure();
+    const std::int64_t stated = s == nullptr ? -1 : s->static_bytes();
+    const std::size_t one = stated < 0 ? each->largest_row() : static_cast<std::size_t>(stated);
+    table += "  " + each->name() + " needs " +
+             (one == 0 && stated < 0 ? "an unknown amount" : format_bytes(one)) +
+             " for one element" + (each->node().line().empty() ? "" : ", " + each->node().line()) +
+             "\n";
+  }
+  Status refused = out_of_resource(
+      "the limit must hold one element of every stage at once: limit ",
+      format_bytes(budget_.effective_limit()), "\n", table, budget_.ledger().to_string(),
+      "raise memory_limit, or make batches smaller\n");
+  refused.edit().type = "FloorTooHigh";
+  refused.edit().stage = stage.name();
+  refused.edit().line = stage.node().line();
+  return refused;
 }
 
 StagePtr Run::stage_of(const Node& node) const {

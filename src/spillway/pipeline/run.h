@@ -16,8 +16,8 @@ namespace spillway {
 struct RunOptions {
   bool deterministic = true;
   std::int64_t read_ahead_ns = 1'000'000;  // 0: user code is called exactly as demanded
-  int threads = 0;                          // 0: as many as the process may use
-  std::uint64_t jitter_seed = 0;            // tests: disturbs the scheduling
+  int threads = 0;                         // 0: as many as the process may use
+  std::uint64_t jitter_seed = 0;           // tests: disturbs the scheduling
   std::string pipeline_name;
 };
 
@@ -34,6 +34,11 @@ class Run : public std::enable_shared_from_this<Run> {
   // In the order of the pipeline, sources first.
   const std::vector<StagePtr>& stages() const { return stages_; }
   StagePtr stage_of(const Node& node) const;
+
+  // Opened inside another pipeline's user code: lives on that stage's guarantee (R11).
+  bool is_child() const { return child_; }
+  // What every stage needs for one element, as the error for a limit that cannot hold them all.
+  Status floors_refused(const Stage& stage) const;
 
   Result<IteratorPtr> open_root();
 
@@ -52,6 +57,7 @@ class Run : public std::enable_shared_from_this<Run> {
   const NodePtr root_;
   const RunOptions options_;
   Budget& budget_;
+  const bool child_;
   AccountPtr account_;
   std::vector<StagePtr> stages_;
   std::unordered_map<const Node*, StagePtr> by_node_;

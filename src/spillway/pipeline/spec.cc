@@ -10,10 +10,9 @@
 namespace spillway {
 
 std::string_view to_string(ParamType type) {
-  static constexpr std::string_view kNames[] = {"int",     "float",    "bool",   "str",
-                                                "element", "slices",   "signature", "function",
-                                                "dataset", "datasets", "ints",   "shapes",
-                                                "object"};
+  static constexpr std::string_view kNames[] = {
+      "int",      "float",   "bool",     "str",  "element", "slices", "signature",
+      "function", "dataset", "datasets", "ints", "shapes",  "object"};
   return kNames[static_cast<std::size_t>(type)];
 }
 
@@ -21,22 +20,30 @@ namespace {
 
 bool fits(const Value& value, ParamType type) {
   switch (type) {
-    case ParamType::kInt: return std::holds_alternative<std::int64_t>(value);
+    case ParamType::kInt:
+      return std::holds_alternative<std::int64_t>(value);
     case ParamType::kFloat:
       return std::holds_alternative<double>(value) || std::holds_alternative<std::int64_t>(value);
-    case ParamType::kBool: return std::holds_alternative<bool>(value);
-    case ParamType::kString: return std::holds_alternative<std::string>(value);
+    case ParamType::kBool:
+      return std::holds_alternative<bool>(value);
+    case ParamType::kString:
+      return std::holds_alternative<std::string>(value);
     case ParamType::kElement:
     case ParamType::kSlices:
       return std::holds_alternative<ElementPtr>(value) ||
              std::holds_alternative<std::shared_ptr<const ValueList>>(value);
     case ParamType::kSignature:
-    case ParamType::kShapes: return std::holds_alternative<StructurePtr>(value);
-    case ParamType::kFunction: return std::holds_alternative<FunctionPtr>(value);
-    case ParamType::kInts: return std::holds_alternative<std::shared_ptr<const ValueList>>(value);
-    case ParamType::kObject: return std::holds_alternative<ObjectPtr>(value);
+    case ParamType::kShapes:
+      return std::holds_alternative<StructurePtr>(value);
+    case ParamType::kFunction:
+      return std::holds_alternative<FunctionPtr>(value);
+    case ParamType::kInts:
+      return std::holds_alternative<std::shared_ptr<const ValueList>>(value);
+    case ParamType::kObject:
+      return std::holds_alternative<ObjectPtr>(value);
     case ParamType::kDataset:
-    case ParamType::kDatasets: return is_none(value);  // travels as an input
+    case ParamType::kDatasets:
+      return is_none(value);  // travels as an input
   }
   return false;
 }
@@ -120,8 +127,8 @@ Result<NodePtr> Node::make(const OperatorDef& op, std::vector<Value> params,
     const ParamDef& def = op.params[i];
     const bool optional = def.fallback == "None";
     if (fits(params[i], def.type) || (optional && is_none(params[i]))) continue;
-    Status status = invalid_argument(op.name, ": ", def.name, " must be ", spillway::to_string(def.type), ": ",
-                                     show(params[i]));
+    Status status = invalid_argument(op.name, ": ", def.name, " must be ",
+                                     spillway::to_string(def.type), ": ", show(params[i]));
     status.edit().type = "TypeError";
     status.edit().line = line;
     return status;

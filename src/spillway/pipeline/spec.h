@@ -22,7 +22,7 @@ inline constexpr std::int64_t kUnknownCount = -2;
 
 // What is known about a node's elements without running it.
 struct Inferred {
-  StructurePtr structure;                   // null: known from the first element on
+  StructurePtr structure;                    // null: known from the first element on
   std::int64_t cardinality = kUnknownCount;  // or kInfinite
 };
 
@@ -33,8 +33,7 @@ class Node {
  public:
   // Checks the parameters against the definition and infers; kUser errors name the parameter.
   static Result<NodePtr> make(const OperatorDef& op, std::vector<Value> params,
-                              std::vector<NodePtr> inputs, std::string line,
-                              std::string name = "");
+                              std::vector<NodePtr> inputs, std::string line, std::string name = "");
 
   const OperatorDef& op() const { return *op_; }
   const std::vector<NodePtr>& inputs() const { return inputs_; }
@@ -50,8 +49,8 @@ class Node {
   double float_param(std::string_view name, double fallback = 0) const;
   bool bool_param(std::string_view name, bool fallback = false) const;
   std::string string_param(std::string_view name, std::string fallback = "") const;
-  FunctionPtr function_param(std::string_view name) const;  // null when None
-  ElementPtr element_param(std::string_view name) const;    // null when None
+  FunctionPtr function_param(std::string_view name) const;    // null when None
+  ElementPtr element_param(std::string_view name) const;      // null when None
   StructurePtr signature_param(std::string_view name) const;  // null when None
   std::vector<std::int64_t> ints_param(std::string_view name) const;
   ObjectPtr object_param(std::string_view name) const;

@@ -61,7 +61,8 @@ Result<Value> value_from_json(const Json& json, const FunctionLookup& functions)
     return Value(std::shared_ptr<const ValueList>(std::move(list)));
   }
   if (!json.is_object()) return malformed("unknown value");
-  if (json.contains("float") && json["float"].is_number()) return Value(json["float"].get<double>());
+  if (json.contains("float") && json["float"].is_number())
+    return Value(json["float"].get<double>());
   if (json.contains("spec")) {
     SW_ASSIGN(StructurePtr structure, structure_from_json(json["spec"]));
     return Value(std::move(structure));
@@ -73,12 +74,12 @@ Result<Value> value_from_json(const Json& json, const FunctionLookup& functions)
     static const AccountPtr kAccount = Budget::process().open_account("constants");
     SW_ASSIGN(auto values, parse_row_bytes(kAccount, *bytes));
     SW_RETURN_IF_ERROR(check_values(*structure, values));
-    return Value(ElementPtr(
-        std::make_shared<Element>(Element{std::move(structure), std::move(values)})));
+    return Value(
+        ElementPtr(std::make_shared<Element>(Element{std::move(structure), std::move(values)})));
   }
   if (json.contains("function") && json["function"].is_string()) {
-    SW_ASSIGN(FunctionPtr function, functions(json["function"].get<std::string>(),
-                                              json.value("code", std::string())));
+    SW_ASSIGN(FunctionPtr function,
+              functions(json["function"].get<std::string>(), json.value("code", std::string())));
     return Value(std::move(function));
   }
   return malformed("unknown value");
@@ -98,8 +99,9 @@ Result<std::string> to_json(const Node& root) {
     Json params = Json::object();
     for (std::size_t i = 0; i < node.op().params.size(); ++i) {
       const std::string name(node.op().params[i].name);
-      auto value = value_to_json(node.params()[i], std::string(node.op().name) + "." + name +
-                                                       (node.line().empty() ? "" : " at " + node.line()));
+      auto value =
+          value_to_json(node.params()[i], std::string(node.op().name) + "." + name +
+                                              (node.line().empty() ? "" : " at " + node.line()));
       if (!value.ok()) {
         failed = std::move(value).status();
         return;

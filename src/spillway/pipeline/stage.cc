@@ -1,5 +1,6 @@
 #include "spillway/pipeline/stage.h"
 
+#include "spillway/memory/slab_pool.h"
 #include "spillway/pipeline/run.h"
 
 namespace spillway {
@@ -17,14 +18,23 @@ void Stage::stamp(Status& error, std::int64_t epoch) const {
   if (info.epoch < 0) info.epoch = epoch;
 }
 
+Status Stage::guarantee() {
+  const std::size_t row = largest_row_;
+  if (row <= guaranteed_ || row < SlabPool::kLeast) return {};
+  if (node_->op().passes_rows || run_.is_child()) return {};
+  const Status raised = account_->raise_floor(SlabPool::capacity_for(row));
+  if (!raised.ok() && raised.info().type == "FloorTooHigh") return run_.floors_refused(*this);
+  guaranteed_ = row;  // or not now: others hold too much
+  return {};
+}
+
 bool Stage::settle(Status& error) {
   // An error passing through is another stage's, unless this one was asked to mind them all.
   const bool minds_all = node_->op().name == "on_error" || node_->op().name == "ignore_errors";
   if (!minds_all && error.info().stage != name_) return false;
-  const Code code = error.code();
-  if (code == Code::kCancelled || error.kind() == ErrorKind::kBug) return false;
-  const bool skips = policy_.action == OnError::Action::kSkip ||
-                     policy_.action == OnError::Action::kQuarantine;
+  if (!is_position(error) || error.kind() == ErrorKind::kBug) return false;
+  const bool skips =
+      policy_.action == OnError::Action::kSkip || policy_.action == OnError::Action::kQuarantine;
   // Running out of memory or disk is not the element's fault: skipping would lose good data.
   if (!skips || error.kind() == ErrorKind::kResource) {
     ++stats_.failed;

@@ -17,16 +17,16 @@ class Run;
 
 // What one stage did. Written by whichever thread runs it, read at any time.
 struct StageStats {
-  std::atomic<std::int64_t> rows{0};      // handed on
-  std::atomic<std::int64_t> weight{0};    // the same in source rows
+  std::atomic<std::int64_t> rows{0};    // handed on
+  std::atomic<std::int64_t> weight{0};  // the same in source rows
   std::atomic<std::int64_t> bytes{0};
-  std::atomic<std::int64_t> used{0};      // input rows that went into outputs (see OperatorDef)
+  std::atomic<std::int64_t> used{0};  // input rows that went into outputs (see OperatorDef)
   std::atomic<std::int64_t> filtered{0};
   std::atomic<std::int64_t> skipped{0};
   std::atomic<std::int64_t> failed{0};
-  std::atomic<std::int64_t> dropped{0};   // with a failed batch, a remainder, after take
+  std::atomic<std::int64_t> dropped{0};  // with a failed batch, a remainder, after take
   std::atomic<std::int64_t> busy_ns{0};
-  std::atomic<std::int64_t> wait_ns{0};   // for its inputs and workers
+  std::atomic<std::int64_t> wait_ns{0};  // for its inputs and workers
   std::atomic<std::int64_t> parallelism{1};
   std::atomic<std::int64_t> spilled_bytes{0};
   std::atomic<std::int64_t> effective{0};  // buffer size really used, where it was asked for one
@@ -52,6 +52,17 @@ class Stage {
   // Adds stage, line and epoch to an error of this stage's own (not to one passing through).
   void stamp(Status& error, std::int64_t epoch) const;
 
+  // Bytes of the largest row handed on so far. Where no spec says how large rows are, this does.
+  std::size_t largest_row() const { return largest_row_; }
+  void note_row(std::size_t bytes) {
+    if (bytes > largest_row_) largest_row_ = bytes;  // a race loses only an estimate
+  }
+  // Before user code makes a row nobody can reserve: waits until one like the largest has room.
+  Status admit() { return account_->wait_for_room(largest_row_); }
+  // R2 for sizes that only the elements tell: the guarantee follows the largest one seen.
+  // FloorTooHigh when the limit cannot hold one element of every stage.
+  Status guarantee();
+
   // Applies the policy to an error leaving this stage. True: go on with the next row.
   // False: hand `error` on (it may have become TooManyErrors).
   bool settle(Status& error);
@@ -65,6 +76,8 @@ class Stage {
   OnError policy_;
   std::shared_ptr<Quarantine> quarantine_;
   std::atomic<std::int64_t> errors_{0};
+  std::atomic<std::size_t> largest_row_{0};
+  std::atomic<std::size_t> guaranteed_{0};
 };
 using StagePtr = std::shared_ptr<Stage>;
 

@@ -48,8 +48,7 @@ Status StateReader::begin(std::string_view op) {
   Fnv64 hash;
   hash.add(op);
   if (bytes_.front() != static_cast<char>(hash.value() & 0xff)) {
-    return invalid_argument("checkpoint: expected the state of ", op,
-                            ", found another operator's");
+    return invalid_argument("checkpoint: expected the state of ", op, ", found another operator's");
   }
   bytes_.remove_prefix(1);
   return {};

@@ -86,11 +86,14 @@ Json structure_to_json(const Structure& structure) {
   switch (structure.kind()) {
     case Structure::Kind::kTensor:
       return {{"dtype", name_of(structure.dtype())}, {"shape", shape_to_json(structure.shape())}};
-    case Structure::Kind::kTuple: return {{"tuple", items()}};
-    case Structure::Kind::kDict: return {{"keys", structure.keys()}, {"items", items()}};
+    case Structure::Kind::kTuple:
+      return {{"tuple", items()}};
+    case Structure::Kind::kDict:
+      return {{"keys", structure.keys()}, {"items", items()}};
     case Structure::Kind::kNamed:
       return {{"named", structure.type()}, {"keys", structure.keys()}, {"items", items()}};
-    case Structure::Kind::kNone: return nullptr;
+    case Structure::Kind::kNone:
+      return nullptr;
     case Structure::Kind::kDataset:
       return {{"dataset", inner()}, {"shape", shape_to_json(structure.shape())}};
     case Structure::Kind::kOptional:

@@ -22,10 +22,10 @@ using ObjectPtr = std::shared_ptr<Object>;
 struct ValueList;
 
 // A parameter of an operator.
-using Value = std::variant<std::monostate,                    // None
+using Value = std::variant<std::monostate,  // None
                            bool, std::int64_t, double, std::string,
-                           StructurePtr,                      // a nest of specs
-                           ElementPtr,                        // a nest of tensors
+                           StructurePtr,  // a nest of specs
+                           ElementPtr,    // a nest of tensors
                            FunctionPtr, ObjectPtr, std::shared_ptr<const ValueList>>;
 struct ValueList {
   std::vector<Value> items;
@@ -33,7 +33,7 @@ struct ValueList {
 inline bool is_none(const Value& value) { return value.index() == 0; }
 
 enum class ParamType : std::uint8_t {
-  kInt,        // also from an integer tensor
+  kInt,  // also from an integer tensor
   kFloat,
   kBool,
   kString,
@@ -41,10 +41,10 @@ enum class ParamType : std::uint8_t {
   kSlices,     // the same, lists become tensors (from_tensor_slices)
   kSignature,  // nest of specs -> StructurePtr
   kFunction,
-  kDataset,    // becomes an input, not a parameter
-  kDatasets,   // a list (or nest) of datasets, all of them inputs
-  kInts,       // an int or a list of ints -> ValueList
-  kShapes,     // nest of shapes (None: unknown) -> StructurePtr with dtype ignored
+  kDataset,   // becomes an input, not a parameter
+  kDatasets,  // a list (or nest) of datasets, all of them inputs
+  kInts,      // an int or a list of ints -> ValueList
+  kShapes,    // nest of shapes (None: unknown) -> StructurePtr with dtype ignored
   kObject,
 };
 std::string_view to_string(ParamType type);

@@ -4,16 +4,20 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <fstream>
 #include <string>
 #include <thread>
 
+#include "spillway/base/jitter.h"
+
 namespace spillway {
 namespace {
 
 constexpr auto kIdleFor = std::chrono::seconds(10);
+std::atomic<int> most_threads{0};
 
 // CPUs' worth of time the container grants; 0: no quota.
 double cgroup_cpus() {
@@ -62,12 +66,16 @@ int Workers::threads() const {
   return threads_;
 }
 
+void Workers::set_most_threads(int most) { most_threads = most; }
+
 void Workers::run(std::function<void()> task) {
   const MutexLock lock(mutex_);
   tasks_.push_back(std::move(task));
+  const int limit = most_threads;
+  const int most = limit > 0 ? std::min(limit, most_) : most_;
   if (idle_ >= static_cast<int>(tasks_.size())) {
     wake_.notify_one();
-  } else if (threads_ < most_) {
+  } else if (threads_ < most) {
     ++threads_;
     std::thread([this] { loop(); }).detach();
   }
@@ -79,7 +87,9 @@ void Workers::loop() {
     {
       const MutexLock lock(mutex_);
       ++idle_;
-      while (tasks_.empty()) {
+      for (;;) {
+        const int limit = most_threads;
+        if (!tasks_.empty() && (limit <= 0 || running_ < limit)) break;
         if (!wake_.wait_for(mutex_, kIdleFor) && tasks_.empty()) {
           --idle_;
           --threads_;
@@ -87,10 +97,16 @@ void Workers::loop() {
         }
       }
       --idle_;
+      ++running_;
       task = std::move(tasks_.front());
       tasks_.pop_front();
     }
+    jitter();
     task();
+    task = nullptr;
+    const MutexLock lock(mutex_);
+    --running_;
+    if (!tasks_.empty()) wake_.notify_one();
   }
 }
 

@@ -20,6 +20,8 @@ class Workers {
   static Workers& blocking();
   static constexpr int kMostBlocking = 1024;
   static int usable_cpus();  // affinity and cgroup quota
+  // Of each kind, for tasks that start from now on; 0: no limit but the kinds' own.
+  static void set_most_threads(int most);
 
   void run(std::function<void()> task);
   int threads() const;
@@ -34,6 +36,7 @@ class Workers {
   std::deque<std::function<void()>> tasks_ SW_GUARDED_BY(mutex_);
   int idle_ SW_GUARDED_BY(mutex_) = 0;
   int threads_ SW_GUARDED_BY(mutex_) = 0;
+  int running_ SW_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace spillway

@@ -16,7 +16,7 @@ using ScopePtr = std::shared_ptr<const OriginScope>;
 struct Origin {
   ScopePtr scope;
   std::int64_t ordinal = -1;
-  std::int64_t weight = 1;  // source rows it is made of: a batch of 32 has 32
+  std::int64_t weight = 1;       // source rows it is made of: a batch of 32 has 32
   std::string describe() const;  // "range element 7, epoch 0", outer levels last
 };
 
@@ -59,8 +59,8 @@ class Origins {
   std::int64_t base_ = -1;
   std::int64_t stride_ = 0;
   std::int64_t weight_ = 1;
-  std::vector<std::int64_t> ordinals_;  // scattered
-  std::vector<Origin> mixed_;           // column
+  std::vector<std::int64_t> ordinals_;                  // scattered
+  std::vector<Origin> mixed_;                           // column
   std::shared_ptr<const std::vector<Origins>> others_;  // zip: parts after the first
 };
 

@@ -37,11 +37,11 @@ class Shape {
   // Items; 1 for a scalar. Only of a fully known shape.
   std::int64_t count() const;
 
-  Shape with_leading(std::int64_t dim) const;   // [dim, ...this]; unknown rank stays unknown
-  Shape without_leading() const;                // drops the first dimension
-  bool accepts(const Shape& other) const;       // other is this with unknowns filled in
-  bool compatible(const Shape& other) const;    // some shape fits both
-  Shape common(const Shape& other) const;       // most specific shape that accepts both
+  Shape with_leading(std::int64_t dim) const;  // [dim, ...this]; unknown rank stays unknown
+  Shape without_leading() const;               // drops the first dimension
+  bool accepts(const Shape& other) const;      // other is this with unknowns filled in
+  bool compatible(const Shape& other) const;   // some shape fits both
+  Shape common(const Shape& other) const;      // most specific shape that accepts both
 
   bool operator==(const Shape& other) const;
   std::string to_string() const;  // "(3, None)", "<unknown>"

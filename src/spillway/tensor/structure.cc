@@ -84,8 +84,7 @@ std::vector<const Structure*> Structure::leaves() const {
   return out;
 }
 
-StructurePtr Structure::map_leaves(
-    const std::function<StructurePtr(const Structure&)>& fn) const {
+StructurePtr Structure::map_leaves(const std::function<StructurePtr(const Structure&)>& fn) const {
   if (is_component()) return fn(*this);
   Structure copy = *this;
   for (auto& child : copy.children_) child = child->map_leaves(fn);
@@ -152,12 +151,18 @@ std::string Structure::to_string() const {
     case Kind::kTensor:
       return "TensorSpec(shape=" + shape_.to_string() + ", dtype=" + std::string(name_of(dtype_)) +
              ")";
-    case Kind::kTuple: return list("(", children_.size() == 1 ? ",)" : ")", "");
-    case Kind::kDict: return list("{", "}", ": ");
-    case Kind::kNamed: return type_.substr(type_.find_last_of(".:") + 1) + list("(", ")", "=");
-    case Kind::kNone: return "None";
-    case Kind::kDataset: return list("DatasetSpec(", ")", "");
-    case Kind::kOptional: return list("OptionalSpec(", ")", "");
+    case Kind::kTuple:
+      return list("(", children_.size() == 1 ? ",)" : ")", "");
+    case Kind::kDict:
+      return list("{", "}", ": ");
+    case Kind::kNamed:
+      return type_.substr(type_.find_last_of(".:") + 1) + list("(", ")", "=");
+    case Kind::kNone:
+      return "None";
+    case Kind::kDataset:
+      return list("DatasetSpec(", ")", "");
+    case Kind::kOptional:
+      return list("OptionalSpec(", ")", "");
   }
   return "?";
 }
@@ -219,9 +224,12 @@ StructurePtr observed(const Structure& structure, std::span<const Tensor> values
     const Tensor& value = values[at++];
     const StructurePtr inner = leaf.children().empty() ? nullptr : leaf.children()[0];
     switch (leaf.kind()) {
-      case Structure::Kind::kDataset: return Structure::dataset(inner, value.shape());
-      case Structure::Kind::kOptional: return Structure::optional(inner, value.shape());
-      default: return Structure::tensor(value.dtype(), value.shape());
+      case Structure::Kind::kDataset:
+        return Structure::dataset(inner, value.shape());
+      case Structure::Kind::kOptional:
+        return Structure::optional(inner, value.shape());
+      default:
+        return Structure::tensor(value.dtype(), value.shape());
     }
   });
 }

@@ -88,8 +88,9 @@ bool Tensor::equals(const Tensor& other) const {
 
 Result<Tensor> make_tensor(const AccountPtr& account, DType dtype, const Shape& shape,
                            Buffer::Ask ask) {
-  SW_ASSIGN(Buffer buffer,
-            Buffer::allocate(account, static_cast<std::size_t>(shape.count()) * size_of(dtype), ask));
+  SW_ASSIGN(
+      Buffer buffer,
+      Buffer::allocate(account, static_cast<std::size_t>(shape.count()) * size_of(dtype), ask));
   return Tensor(dtype, shape, std::make_shared<Buffer>(std::move(buffer)));
 }
 
@@ -98,9 +99,9 @@ namespace {
 // Room for `count` strings of `bytes` in all; offsets are filled by the caller.
 Result<StringData> make_string_data(const AccountPtr& account, std::int64_t count,
                                     std::size_t bytes, Buffer::Ask ask) {
-  SW_ASSIGN(Buffer offsets,
-            Buffer::allocate(account, static_cast<std::size_t>(count + 1) * sizeof(std::int64_t),
-                             ask));
+  SW_ASSIGN(
+      Buffer offsets,
+      Buffer::allocate(account, static_cast<std::size_t>(count + 1) * sizeof(std::int64_t), ask));
   SW_ASSIGN(Buffer data, Buffer::allocate(account, bytes, ask));
   return StringData{std::make_shared<Buffer>(std::move(offsets)),
                     std::make_shared<Buffer>(std::move(data))};
@@ -183,13 +184,12 @@ Result<Tensor> make_strings(const AccountPtr& account, const Shape& shape,
 }
 
 Tensor make_variant(VariantPtr item) {
-  return Tensor::of_variants(
-      Shape(), std::make_shared<std::vector<VariantPtr>>(1, std::move(item)));
+  return Tensor::of_variants(Shape(),
+                             std::make_shared<std::vector<VariantPtr>>(1, std::move(item)));
 }
 
 Result<Tensor> stack(const AccountPtr& account, std::span<const Tensor> tensors, Buffer::Ask ask) {
-  const Shape shape =
-      tensors[0].shape().with_leading(static_cast<std::int64_t>(tensors.size()));
+  const Shape shape = tensors[0].shape().with_leading(static_cast<std::int64_t>(tensors.size()));
   return join(account, shape, tensors, tensors[0].dtype(), ask);
 }
 
@@ -226,9 +226,15 @@ Result<Tensor> gather_rows(const AccountPtr& account, const Tensor& block,
   };
   // Fixed sizes let the compiler copy a scalar in one instruction.
   switch (bytes) {
-    case 1: copy_all([] { return std::size_t{1}; }); break;
-    case 4: copy_all([] { return std::size_t{4}; }); break;
-    case 8: copy_all([] { return std::size_t{8}; }); break;
+    case 1:
+      copy_all([] { return std::size_t{1}; });
+      break;
+    case 4:
+      copy_all([] { return std::size_t{4}; });
+      break;
+    case 8:
+      copy_all([] { return std::size_t{8}; });
+      break;
     default: {
       constexpr std::size_t kAhead = 8;  // rows: hides the cache miss of a random row
       for (std::size_t k = 0; k < indices.size(); ++k) {

@@ -39,8 +39,9 @@ class Tensor {
   static Tensor of_variants(Shape shape, std::shared_ptr<const std::vector<VariantPtr>> items,
                             std::int64_t first = 0);
 
-  bool has_value() const { return dtype_ == DType::kVariant ? variants_ != nullptr
-                                                            : buffer_ != nullptr; }
+  bool has_value() const {
+    return dtype_ == DType::kVariant ? variants_ != nullptr : buffer_ != nullptr;
+  }
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
   std::int64_t count() const { return count_; }
@@ -72,10 +73,10 @@ class Tensor {
   // Bytes this value occupies, whoever pays for them.
   std::size_t footprint() const;
 
-  Tensor row(std::int64_t i) const;                              // drops the leading dimension
-  Tensor slice(std::int64_t begin, std::int64_t end) const;      // along the leading dimension
-  Tensor reshaped(Shape shape) const;                            // same count
-  bool equals(const Tensor& other) const;                        // dtype, shape and value
+  Tensor row(std::int64_t i) const;                          // drops the leading dimension
+  Tensor slice(std::int64_t begin, std::int64_t end) const;  // along the leading dimension
+  Tensor reshaped(Shape shape) const;                        // same count
+  bool equals(const Tensor& other) const;                    // dtype, shape and value
 
  private:
   DType dtype_ = DType::kFloat32;

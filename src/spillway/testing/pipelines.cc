@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "spillway/memory/activity.h"
+
 namespace spillway::testing {
 namespace {
 
@@ -78,18 +80,30 @@ std::string item(const Tensor& tensor, std::int64_t i) {
   }
   const std::byte* at = tensor.data() + static_cast<std::size_t>(i) * size_of(tensor.dtype());
   switch (tensor.dtype()) {
-    case DType::kInt64: return number<std::int64_t>(at);
-    case DType::kInt32: return number<std::int32_t>(at);
-    case DType::kInt16: return number<std::int16_t>(at);
-    case DType::kInt8: return number<std::int8_t>(at);
-    case DType::kUInt8: return number<std::uint8_t>(at);
-    case DType::kUInt16: return number<std::uint16_t>(at);
-    case DType::kUInt32: return number<std::uint32_t>(at);
-    case DType::kUInt64: return number<std::uint64_t>(at);
-    case DType::kFloat32: return number<float>(at);
-    case DType::kFloat64: return number<double>(at);
-    case DType::kBool: return *reinterpret_cast<const bool*>(at) ? "true" : "false";
-    default: return "?";
+    case DType::kInt64:
+      return number<std::int64_t>(at);
+    case DType::kInt32:
+      return number<std::int32_t>(at);
+    case DType::kInt16:
+      return number<std::int16_t>(at);
+    case DType::kInt8:
+      return number<std::int8_t>(at);
+    case DType::kUInt8:
+      return number<std::uint8_t>(at);
+    case DType::kUInt16:
+      return number<std::uint16_t>(at);
+    case DType::kUInt32:
+      return number<std::uint32_t>(at);
+    case DType::kUInt64:
+      return number<std::uint64_t>(at);
+    case DType::kFloat32:
+      return number<float>(at);
+    case DType::kFloat64:
+      return number<double>(at);
+    case DType::kBool:
+      return *reinterpret_cast<const bool*>(at) ? "true" : "false";
+    default:
+      return "?";
   }
 }
 
@@ -147,14 +161,12 @@ NodePtr range(std::int64_t stop) {
   return node("range", {{"start", std::int64_t{0}}, {"stop", stop}});
 }
 
-Tensor i64(std::int64_t value) {
-  return make_scalar(constants(), DType::kInt64, value).value();
-}
+Tensor i64(std::int64_t value) { return make_scalar(constants(), DType::kInt64, value).value(); }
 
 Tensor i64s(std::vector<std::int64_t> values) {
-  Tensor out = make_tensor(constants(), DType::kInt64,
-                           Shape{static_cast<std::int64_t>(values.size())})
-                   .value();
+  Tensor out =
+      make_tensor(constants(), DType::kInt64, Shape{static_cast<std::int64_t>(values.size())})
+          .value();
   std::ranges::copy(values, reinterpret_cast<std::int64_t*>(out.mutable_data()));
   return out;
 }
@@ -187,8 +199,8 @@ FunctionPtr scalar_fn(std::function<Result<std::int64_t>(std::int64_t)> body) {
 FunctionPtr predicate(std::function<bool(std::int64_t)> body) {
   return fn(Structure::tensor(DType::kBool, {}),
             [body = std::move(body)](const Values& in) -> Result<Values> {
-              SW_ASSIGN(Tensor out, make_scalar(constants(), DType::kBool,
-                                                body(*in[0].as<std::int64_t>())));
+              SW_ASSIGN(Tensor out,
+                        make_scalar(constants(), DType::kBool, body(*in[0].as<std::int64_t>())));
               return Values{std::move(out)};
             });
 }
@@ -209,6 +221,8 @@ std::string show(const Chunk& chunk, std::int64_t row) {
 
 std::vector<std::string> drain(Iterator& it, const Demand& demand, std::size_t most) {
   std::vector<std::string> out;
+  // As a consumer: when nobody can give memory back, an error says so instead of a wait.
+  const Consuming consuming(it.stage().run().budget());
   while (out.size() < most) {
     Next next = it.next(demand);
     if (!next.ok()) {

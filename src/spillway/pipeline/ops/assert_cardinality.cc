@@ -83,6 +83,7 @@ extern constexpr OperatorDef assert_cardinality_operator{
         "42",
     .params = kParams,
     .fallible = true,
+    .passes_rows = true,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       SW_ASSIGN(IteratorPtr input, context.open_input(0));

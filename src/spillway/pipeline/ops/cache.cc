@@ -55,7 +55,7 @@ class CacheIterator final : public Iterator {
         if (sink_ != nullptr) SW_RETURN_IF_ERROR(sink_->begin());
         Next next = input_->next(told > 0 ? Demand{told} : demand);
         if (!next.ok()) {
-          if (next.error().code() == Code::kCancelled) return next;
+          if (!is_position(next.error())) return next;
           ++positions_;
           if (quiet_ || told > 0) continue;
           return next;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "spillway/base/bytes.h"
+#include "spillway/memory/activity.h"
 #include "spillway/testing/operator_conformance.h"
 
 namespace spillway::testing {
@@ -53,6 +54,7 @@ Opened open_in(Budget& budget, const NodePtr& node) {
 }
 std::int64_t expect_in_order(Iterator& it, std::int64_t period) {
   std::int64_t rows = 0;
+  const Consuming consuming(it.stage().run().budget());
   for (;;) {
     Next next = it.next(Demand{50});
     if (!next.ok()) ADD_FAILURE() << next.error().message();

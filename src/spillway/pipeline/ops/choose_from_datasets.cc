@@ -214,6 +214,7 @@ extern constexpr OperatorDef choose_from_datasets_operator{
     .inputs = 0,
     .fallible = true,
     .ratio = Ratio::kCounted,
+    .passes_rows = true,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       DirectedParts parts;

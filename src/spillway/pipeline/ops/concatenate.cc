@@ -133,6 +133,7 @@ extern constexpr OperatorDef concatenate_operator{
         ">>> list(a.concatenate(sw.Dataset.range(5, 7)).as_numpy_iterator())\n"
         "[np.int64(0), np.int64(1), np.int64(5), np.int64(6)]",
     .params = kParams,
+    .passes_rows = true,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       SW_ASSIGN(IteratorPtr first, context.open_input(0));

@@ -10,10 +10,12 @@ Result<Inferred> infer(const Node& node) {
   const StructurePtr out = node.function_param("predicate")->output();
   if (out != nullptr && (out->kind() != Structure::Kind::kTensor || out->dtype() != DType::kBool ||
                          !out->shape().compatible(Shape()))) {
-    return invalid_argument(
+    Status status = invalid_argument(
         "Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor, but its return "
         "type is ",
         out->to_string(), ".");
+    status.edit().type = "ValueError";
+    return status;
   }
   return Inferred{node.inputs()[0]->structure(), kUnknownCount};
 }
@@ -36,7 +38,7 @@ class FilterIterator final : public Iterator {
       std::int64_t tested = 0;
       std::vector<std::int64_t> kept;
       for (; tested < outcome.out.rows(); ++tested) {
-        auto keep = bool_result(outcome.out.columns()[0].row(tested), "predicate");
+        auto keep = bool_result(outcome.out, tested, "predicate");
         if (!keep.ok()) {
           outcome.error = std::move(keep).status();
           break;
@@ -82,8 +84,9 @@ constexpr ParamDef kParams[] = {
 extern constexpr OperatorDef filter_operator{
     .name = "filter",
     .summary = "Keeps the elements for which `predicate` is true.",
-    .example = ">>> list(sw.Dataset.range(5).filter(lambda x: x % 2 == 0).as_numpy_iterator())\n"
-               "[np.int64(0), np.int64(2), np.int64(4)]",
+    .example =
+        ">>> list(sw.Dataset.range(5).filter(lambda x: x % 2 == 0).as_numpy_iterator())\n"
+        "[np.int64(0), np.int64(2), np.int64(4)]",
     .params = kParams,
     .effects = Effects::kUserCode,
     .fallible = true,

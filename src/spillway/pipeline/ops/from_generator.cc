@@ -1,5 +1,3 @@
-#include "spillway/pipeline/generator.h"
-
 #include <algorithm>
 #include <chrono>
 #include <deque>
@@ -8,7 +6,9 @@
 #include "spillway/base/bytes.h"
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
+#include "spillway/base/jitter.h"
 #include "spillway/memory/activity.h"
+#include "spillway/pipeline/generator.h"
 #include "spillway/pipeline/operator.h"
 #include "spillway/pipeline/run.h"
 
@@ -20,6 +20,7 @@ using std::chrono::milliseconds;
 constexpr auto kJoinFor = milliseconds(150);
 constexpr std::int64_t kMostRowsOneByOne = 1024;
 constexpr std::size_t kMostBlockBytes = 64 * kMiB;
+constexpr std::size_t kMostLooseBytes = kMiB;
 
 Result<Inferred> infer(const Node& node) {
   if (std::dynamic_pointer_cast<GeneratorFactory>(node.object_param("generator")) == nullptr) {
@@ -39,8 +40,8 @@ struct Shared {
         structure(context.node().structure()),
         row_bytes(structure == nullptr ? -1 : structure->static_bytes()),
         bound(context.bound()),
-        factory(std::static_pointer_cast<GeneratorFactory>(
-            context.node().object_param("generator"))) {}
+        factory(
+            std::static_pointer_cast<GeneratorFactory>(context.node().object_param("generator"))) {}
 
   const std::shared_ptr<Run> run;
   const StagePtr stage;
@@ -65,40 +66,49 @@ struct Shared {
   std::int64_t skip SW_GUARDED_BY(mutex) = 0;   // restore: rows to pass over first
   std::size_t largest SW_GUARDED_BY(mutex) = 0;
   std::int64_t made SW_GUARDED_BY(mutex) = 0;
+  bool awaited SW_GUARDED_BY(mutex) = false;  // the consumer is in pull()
   bool started SW_GUARDED_BY(mutex) = false;
   bool finished SW_GUARDED_BY(mutex) = false;
   std::atomic<bool> stop{false};
 };
 using SharedPtr = std::shared_ptr<Shared>;
 
-// How many rows the next block may have; 0: not now.
-std::int64_t rows_wanted(Shared& shared) SW_REQUIRES(shared.mutex) {
+struct Wanted {
+  std::int64_t rows = 0;  // of the next block; 0: not now
+  bool ahead = false;     // nobody waits for them: only if there is room
+};
+
+Wanted rows_wanted(Shared& shared) SW_REQUIRES(shared.mutex) {
   std::int64_t waiting = 0;
   for (const auto& item : shared.items) waiting += item.block->added() - item.taken;
-  if (shared.bound >= 0 && shared.made >= shared.bound) return 0;
-  std::int64_t rows = shared.exact ? shared.asked - waiting : std::max<std::int64_t>(shared.hint, 1);
-  if (rows <= 0) return 0;
-  if (!shared.exact && waiting > 0) {
+  if (shared.bound >= 0 && shared.made >= shared.bound) return {};
+  std::int64_t rows =
+      shared.exact ? shared.asked - waiting : std::max<std::int64_t>(shared.hint, 1);
+  if (rows <= 0) return {};
+  const bool ahead = waiting > 0 || !shared.awaited;
+  if (ahead) {
     // One block ahead, if the pool has room for it.
-    if (shared.items.size() > 1) return 0;
+    if (shared.exact || shared.items.size() > 1) return {};
     const std::size_t each = std::max<std::size_t>(
         shared.largest, static_cast<std::size_t>(std::max<std::int64_t>(0, shared.row_bytes)));
     const std::size_t room = shared.run->budget().free_pool() / 2;
-    if (each > 0 && room < each) return 0;
+    if (each > 0 && room < each) return {};
     if (each > 0) rows = std::min(rows, static_cast<std::int64_t>(room / each));
   }
   if (shared.row_bytes > 0) {
     rows = std::min(rows, std::max<std::int64_t>(
                               1, static_cast<std::int64_t>(kMostBlockBytes) / shared.row_bytes));
   } else {
-    rows = std::min(rows, kMostRowsOneByOne);
+    // The first row tells how large they are: it is made alone.
+    rows = shared.made == 0 ? 1 : std::min(rows, kMostRowsOneByOne);
   }
   if (shared.bound >= 0) rows = std::min(rows, shared.bound - shared.made);
-  return rows;
+  return {rows, ahead};
 }
 
-// A block for `rows` rows, or for one when they do not all fit now.
-Result<std::shared_ptr<GrowingRows>> make_block(Shared& shared, std::int64_t rows) {
+// A block for as many rows, or for one when they do not all fit now.
+Result<std::shared_ptr<GrowingRows>> make_block(Shared& shared, Wanted wanted) {
+  const std::int64_t rows = wanted.rows;
   std::vector<Tensor> slots;
   if (shared.row_bytes > 0) {
     const AccountPtr& account = shared.stage->account();
@@ -109,18 +119,22 @@ Result<std::shared_ptr<GrowingRows>> make_block(Shared& shared, std::int64_t row
       for (const Structure* leaf : shared.structure->leaves()) {
         const bool last_try = !whole || rows == 1;
         auto slot = make_tensor(account, leaf->dtype(), leaf->shape().with_leading(count),
-                                last_try ? Buffer::Ask::kRequired : Buffer::Ask::kOptional);
+                                last_try && !wanted.ahead ? Buffer::Ask::kRequired
+                                                          : Buffer::Ask::kOptional);
         if (!slot.ok()) {
           failed = std::move(slot).status();
           if (last_try) return failed;
           break;
         }
+        slot.value().buffer()->touch();  // soon; nobody else has it yet
         slots.push_back(std::move(slot).value());
       }
-      if (failed.ok()) return std::make_shared<GrowingRows>(shared.structure, count, std::move(slots));
+      if (failed.ok())
+        return std::make_shared<GrowingRows>(shared.structure, count, std::move(slots));
     }
   }
-  return std::make_shared<GrowingRows>(shared.structure, rows, std::move(slots));
+  if (!wanted.ahead) SW_RETURN_IF_ERROR(shared.stage->admit());
+  return std::make_shared<GrowingRows>(shared.structure, rows, std::move(slots), kMostLooseBytes);
 }
 
 void finish(Shared& shared) {
@@ -132,6 +146,7 @@ void finish(Shared& shared) {
 void fail(Shared& shared, Status error) {
   const MutexLock lock(shared.mutex);
   auto block = std::make_shared<GrowingRows>(shared.structure, 0, std::vector<Tensor>());
+  shared.awaited = false;  // answered
   shared.items.push_back(
       {std::move(block), {Generator::More::kError, std::move(error), true}, true, 0});
   shared.changed.notify_all();
@@ -140,7 +155,7 @@ void fail(Shared& shared, Status error) {
 // Passes over rows that a checkpoint has behind it.
 Status fast_forward(Shared& shared, Generator& generator, std::int64_t rows) {
   while (rows > 0 && !shared.stop) {
-    SW_ASSIGN(auto block, make_block(shared, std::min<std::int64_t>(rows, 64)));
+    SW_ASSIGN(auto block, make_block(shared, {std::min<std::int64_t>(rows, 64), false}));
     const auto filled = generator.fill(*block, now_ns() + 1'000'000'000, shared.stop);
     rows -= block->added();
     if (filled.more == Generator::More::kError) {
@@ -172,33 +187,41 @@ void generate(const SharedPtr& shared) {
     return finish(*shared);
   }
   while (!shared->stop) {
-    std::int64_t rows = 0;
+    Wanted wanted;
     {
       const MutexLock lock(shared->mutex);
       const Parked parked(shared->run->budget());
-      while (!shared->stop && (rows = rows_wanted(*shared)) == 0) {
+      while (!shared->stop && (wanted = rows_wanted(*shared)).rows == 0) {
         shared->changed.wait_for(shared->mutex, milliseconds(20));
       }
     }
     if (shared->stop) break;
-    auto block = make_block(*shared, rows);
+    jitter();
+    auto block = make_block(*shared, wanted);
     if (!block.ok()) {
-      fail(*shared, std::move(block).status());
-      break;
+      // No memory now: whoever waits is told, and may ask again.
+      if (!wanted.ahead) fail(*shared, std::move(block).status());
+      const MutexLock lock(shared->mutex);
+      const Parked parked(shared->run->budget());
+      if (!shared->stop) shared->changed.wait_for(shared->mutex, milliseconds(20));
+      continue;
     }
     GrowingRows& open = *block.value();
     {
       const MutexLock lock(shared->mutex);
       shared->items.push_back({block.value(), {}, false, 0});
     }
-    Generator::Filled filled =
-        generator->fill(open, now_ns() + shared->ahead_ns, shared->stop);
+    Generator::Filled filled = generator->fill(open, now_ns() + shared->ahead_ns, shared->stop);
     if (!filled.error.ok() && filled.error.info().file.empty()) {
       filled.error.edit().file = generator->last_file();
     }
     const MutexLock lock(shared->mutex);
     Shared::Item& item = shared->items.back();
     shared->made += open.added() + (filled.more == Generator::More::kError ? 1 : 0);
+    if (open.added() > 0) {
+      shared->largest = std::max(
+          shared->largest, open.loose_bytes() / static_cast<std::size_t>(open.added()));
+    }
     const bool over = filled.more == Generator::More::kEnd || filled.finished;
     item.filled = std::move(filled);
     item.closed = true;
@@ -207,6 +230,20 @@ void generate(const SharedPtr& shared) {
   }
   finish(*shared);
 }
+
+// While the consumer is in pull(), under the lock but for its waits.
+class Awaited {
+ public:
+  explicit Awaited(Shared& shared) SW_REQUIRES(shared.mutex) : shared_(shared) {
+    shared_.awaited = true;
+  }
+  ~Awaited() SW_NO_TSA { shared_.awaited = false; }
+  Awaited(const Awaited&) = delete;
+  Awaited& operator=(const Awaited&) = delete;
+
+ private:
+  Shared& shared_;
+};
 
 class GeneratorIterator final : public Iterator {
  public:
@@ -236,6 +273,7 @@ class GeneratorIterator final : public Iterator {
   Next pull(const Demand& demand) override {
     Shared& shared = *shared_;
     const MutexLock lock(shared.mutex);
+    const Awaited awaited(shared);
     shared.hint = demand.rows;
     shared.asked = demand.rows;
     if (!shared.started) {
@@ -256,6 +294,9 @@ class GeneratorIterator final : public Iterator {
         if (ready == 0 && item.closed) {
           const Generator::Filled filled = item.filled;
           shared.items.pop_front();
+          if (filled.more == Generator::More::kError && !is_position(filled.error)) {
+            return filled.error;
+          }
           if (filled.more == Generator::More::kError) {
             ++position_;
             Status error = filled.error;
@@ -332,10 +373,11 @@ constexpr ParamDef kParams[] = {
 extern constexpr OperatorDef from_generator_operator{
     .name = "from_generator",
     .summary = "Elements of a Python generator, which runs on a thread of its own.",
-    .example = ">>> ds = sw.Dataset.from_generator(lambda: iter([1, 2]),\n"
-               "...     output_signature=sw.TensorSpec((), 'int64'))\n"
-               ">>> list(ds.as_numpy_iterator())\n"
-               "[np.int64(1), np.int64(2)]",
+    .example =
+        ">>> ds = sw.Dataset.from_generator(lambda: iter([1, 2]),\n"
+        "...     output_signature=sw.TensorSpec((), 'int64'))\n"
+        ">>> list(ds.as_numpy_iterator())\n"
+        "[np.int64(1), np.int64(2)]",
     .params = kParams,
     .inputs = 0,
     .effects = Effects::kUserCode,

@@ -278,7 +278,7 @@ class GroupByWindowIterator final : public Iterator {
     while (input_.position() - from < count) {
       const std::int64_t at = input_.position() - from;
       Next next = input_.next(Demand{count - at});
-      if (!next.ok() && next.error().code() == Code::kCancelled) return std::move(next).status();
+      if (!next.ok() && !is_position(next.error())) return std::move(next).status();
       if (!next.ok()) continue;
       if (!next.value()) return invalid_argument("checkpoint: group_by_window: an element is gone");
       for (std::int64_t i = 0; i < next.value()->rows(); ++i) {

@@ -38,6 +38,7 @@ extern constexpr OperatorDef ignore_errors_operator{
         ">>> [float(x) for x in ds.ignore_errors().as_numpy_iterator()]\n"
         "[1.0, 0.5, 0.25]",
     .params = kParams,
+    .passes_rows = true,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       OnError policy;

@@ -41,14 +41,16 @@ class MapIterator final : public Iterator {
 
   Next pull(const Demand& demand) override {
     if (!error_.ok()) return std::exchange(error_, Status());
+    SW_RETURN_IF_ERROR(stage().admit());
     Next next = input_.next(demand);
     if (!next.ok() || !next.value()) return next;
     const Chunk& rows = *next.value();
     const std::int64_t first = input_.position() - rows.rows();
-    Function::Outcome outcome = call_rows(stage(), *function_, rows, first, epoch());
+    Function::Outcome outcome = call_rows(stage(), *function_, rows, first, epoch(), &demand);
     const std::int64_t made = outcome.out.rows();
+    const std::int64_t done = made + (outcome.error.ok() ? 0 : 1);
+    if (done < rows.rows()) input_.unread(rows.slice(done, rows.rows()));
     if (!outcome.error.ok()) {
-      if (made + 1 < rows.rows()) input_.unread(rows.slice(made + 1, rows.rows()));
       if (made == 0) return std::move(outcome.error);
       error_ = std::move(outcome.error);
     }
@@ -161,8 +163,8 @@ class ParallelMapIterator final : public Iterator {
     if (tasks_.empty()) return true;
     if (static_cast<std::int64_t>(tasks_.size()) >= window_) return false;
     if (largest_ == 0 && known_bytes() < 0) return false;
-    const std::size_t each = std::max(largest_, static_cast<std::size_t>(std::max<std::int64_t>(
-                                                    0, known_bytes())));
+    const std::size_t each =
+        std::max(largest_, static_cast<std::size_t>(std::max<std::int64_t>(0, known_bytes())));
     const std::size_t running = (tasks_.size() + 1) * each;
     return shared_->run->budget().free_pool() > running;
   }
@@ -173,12 +175,13 @@ class ParallelMapIterator final : public Iterator {
   }
 
   Status fill() {
-    Workers& workers = shared_->function->holds_interpreter() ? Workers::blocking()
-                                                              : Workers::compute();
+    Workers& workers =
+        shared_->function->holds_interpreter() ? Workers::blocking() : Workers::compute();
+    if (tasks_.empty() && input_error_.ok() && !ended_) SW_RETURN_IF_ERROR(shared_->stage->admit());
     while (input_error_.ok() && !ended_ && may_start()) {
       Next next = input_.next(Demand::one());
       if (!next.ok()) {
-        if (next.error().code() == Code::kCancelled) return std::move(next).status();
+        if (!is_position(next.error())) return std::move(next).status();
         input_error_ = std::move(next).status();
         break;
       }
@@ -190,8 +193,8 @@ class ParallelMapIterator final : public Iterator {
       task->row = std::move(*next.value());
       task->index = input_.position() - 1;
       tasks_.push_back(task);
-      stats().parallelism = std::max(stats().parallelism.load(),
-                                     static_cast<std::int64_t>(tasks_.size()));
+      stats().parallelism =
+          std::max(stats().parallelism.load(), static_cast<std::int64_t>(tasks_.size()));
       workers.run([shared = shared_, task] { call(*shared, *task); });
     }
     return {};
@@ -223,8 +226,8 @@ class ParallelMapIterator final : public Iterator {
     cpu_ += kWeight * (static_cast<double>(task.cpu_ns) - cpu_);
     const double waits = wall_ / std::max(cpu_, 1000.0);
     const double cpus = Workers::usable_cpus();
-    window_ = std::clamp(static_cast<std::int64_t>(cpus * waits),
-                         static_cast<std::int64_t>(cpus), kMostTuned);
+    window_ = std::clamp(static_cast<std::int64_t>(cpus * waits), static_cast<std::int64_t>(cpus),
+                         kMostTuned);
   }
 
   const std::shared_ptr<Shared> shared_;
@@ -264,7 +267,8 @@ constexpr ParamDef kParams[] = {
     {"deterministic", ParamType::kBool, "None", "accepted; results are always in order", true},
     {"on_error", ParamType::kString, "'raise'", "'raise', 'skip', 'retry' or 'quarantine'"},
     {"retries", ParamType::kInt, "None", "further attempts for an element that fails", true},
-    {"backoff", ParamType::kFloat, "0.1", "seconds before the first retry, doubled each time", true},
+    {"backoff", ParamType::kFloat, "0.1", "seconds before the first retry, doubled each time",
+     true},
     {"max_errors", ParamType::kInt, "None", "then TooManyErrors", true},
     {"max_error_rate", ParamType::kFloat, "None", "share of elements, from the 100th on", true},
     {"quarantine", ParamType::kString, "None", "file for on_error='quarantine'", true},
@@ -275,8 +279,9 @@ constexpr ParamDef kParams[] = {
 extern constexpr OperatorDef map_operator{
     .name = "map",
     .summary = "Applies `map_func` to every element.",
-    .example = ">>> list(sw.Dataset.range(3).map(lambda x: x * 2).as_numpy_iterator())\n"
-               "[np.int64(0), np.int64(2), np.int64(4)]",
+    .example =
+        ">>> list(sw.Dataset.range(3).map(lambda x: x * 2).as_numpy_iterator())\n"
+        "[np.int64(0), np.int64(2), np.int64(4)]",
     .params = kParams,
     .effects = Effects::kUserCode,
     .fallible = true,
@@ -288,8 +293,7 @@ extern constexpr OperatorDef map_operator{
       if (calls == kSequential || calls == 1) {
         return IteratorPtr(std::make_unique<MapIterator>(context, std::move(input)));
       }
-      return IteratorPtr(
-          std::make_unique<ParallelMapIterator>(context, std::move(input), calls));
+      return IteratorPtr(std::make_unique<ParallelMapIterator>(context, std::move(input), calls));
     }};
 
 }  // namespace spillway

@@ -80,6 +80,7 @@ extern constexpr OperatorDef on_error_operator{
         ">>> [float(x) for x in ds.on_error('skip').as_numpy_iterator()]\n"
         "[1.0, 0.5, 0.25]",
     .params = kParams,
+    .passes_rows = true,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       SW_ASSIGN(const OnError policy, policy_of(context.node()));

@@ -17,8 +17,7 @@ class PrefetchIterator final : public Iterator {
  public:
   PrefetchIterator(const OpenContext& context, IteratorPtr input)
       : Iterator(context.stage(), context.epoch()),
-        ahead_(stage(),
-               std::make_unique<Input>(std::move(input), Input::Habit::kHolds),
+        ahead_(stage(), std::make_unique<Input>(std::move(input), Input::Habit::kHolds),
                limits_for(context)) {}
 
   Next pull(const Demand& demand) override { return ahead_.next(demand); }
@@ -59,9 +58,11 @@ constexpr ParamDef kParams[] = {
 extern constexpr OperatorDef prefetch_operator{
     .name = "prefetch",
     .summary = "Makes the next elements while the consumer works, as many as the memory allows.",
-    .example = ">>> list(sw.Dataset.range(3).prefetch(2).as_numpy_iterator())\n"
-               "[np.int64(0), np.int64(1), np.int64(2)]",
+    .example =
+        ">>> list(sw.Dataset.range(3).prefetch(2).as_numpy_iterator())\n"
+        "[np.int64(0), np.int64(1), np.int64(2)]",
     .params = kParams,
+    .passes_rows = true,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       SW_ASSIGN(IteratorPtr input, context.open_input(0, context.epoch(), context.bound()));

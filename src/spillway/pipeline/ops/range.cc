@@ -31,17 +31,28 @@ void fill(std::byte* to, std::int64_t start, std::int64_t step, std::int64_t fir
 using Fill = void (*)(std::byte*, std::int64_t, std::int64_t, std::int64_t, std::int64_t);
 Fill fill_for(DType dtype) {
   switch (dtype) {
-    case DType::kInt64: return fill<std::int64_t>;
-    case DType::kInt32: return fill<std::int32_t>;
-    case DType::kInt16: return fill<std::int16_t>;
-    case DType::kInt8: return fill<std::int8_t>;
-    case DType::kUInt8: return fill<std::uint8_t>;
-    case DType::kUInt16: return fill<std::uint16_t>;
-    case DType::kUInt32: return fill<std::uint32_t>;
-    case DType::kUInt64: return fill<std::uint64_t>;
-    case DType::kFloat32: return fill<float>;
-    case DType::kFloat64: return fill<double>;
-    default: return nullptr;
+    case DType::kInt64:
+      return fill<std::int64_t>;
+    case DType::kInt32:
+      return fill<std::int32_t>;
+    case DType::kInt16:
+      return fill<std::int16_t>;
+    case DType::kInt8:
+      return fill<std::int8_t>;
+    case DType::kUInt8:
+      return fill<std::uint8_t>;
+    case DType::kUInt16:
+      return fill<std::uint16_t>;
+    case DType::kUInt32:
+      return fill<std::uint32_t>;
+    case DType::kUInt64:
+      return fill<std::uint64_t>;
+    case DType::kFloat32:
+      return fill<float>;
+    case DType::kFloat64:
+      return fill<double>;
+    default:
+      return nullptr;
   }
 }
 
@@ -74,8 +85,14 @@ class RangeIterator final : public Iterator {
     if (at_ >= count_) return end_of_data();
     const std::int64_t fit =
         std::max<std::int64_t>(1, static_cast<std::int64_t>(demand.bytes / size_of(dtype_)));
-    const std::int64_t rows = std::min({demand.rows, fit, count_ - at_});
-    SW_ASSIGN(Tensor block, make_tensor(account(), dtype_, Shape{rows}));
+    std::int64_t rows = std::min({demand.rows, fit, count_ - at_});
+    // Only one row is really waited for; more are taken while there is room.
+    Result<Tensor> made = make_tensor(account(), dtype_, Shape{rows}, Buffer::Ask::kOptional);
+    if (!made.ok()) {
+      rows = 1;
+      made = make_tensor(account(), dtype_, Shape{rows});
+    }
+    SW_ASSIGN(Tensor block, std::move(made));
     fill_(block.mutable_data(), start_, step_, at_, rows);
     block.buffer()->touch();
     std::vector<Column> columns;
@@ -159,8 +176,9 @@ constexpr ParamDef kParams[] = {
 extern constexpr OperatorDef range_operator{
     .name = "range",
     .summary = "Counts from `start` to `stop`, as Python's range.",
-    .example = ">>> list(sw.Dataset.range(1, 6, 2).as_numpy_iterator())\n"
-               "[np.int64(1), np.int64(3), np.int64(5)]",
+    .example =
+        ">>> list(sw.Dataset.range(1, 6, 2).as_numpy_iterator())\n"
+        "[np.int64(1), np.int64(3), np.int64(5)]",
     .params = kParams,
     .inputs = 0,
     .ratio = Ratio::kSource,

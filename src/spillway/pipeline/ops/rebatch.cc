@@ -26,6 +26,9 @@ Result<Inferred> infer(const Node& node) {
   const StructurePtr& structure = node.inputs()[0]->structure();
   if (structure == nullptr) return Inferred{nullptr, kUnknownCount};
   const std::int64_t leading = leading_dimension(*structure);
+  // TensorFlow compares with the input only where that decides the batches' static size.
+  const bool one_size = !node.bool_param("drop_remainder") &&
+                        std::ranges::all_of(sizes, [&](std::int64_t s) { return s == sizes[0]; });
   std::size_t component = 0;
   for (const Structure* leaf : structure->leaves()) {
     if (leaf->shape().rank() == 0) {
@@ -33,7 +36,8 @@ Result<Inferred> infer(const Node& node) {
           "Invalid `batch_sizes`. Expected dataset with rank of >= 1 but found a dataset with "
           "scalar elements. Fix the issue by adding the `batch` transformation to the dataset."));
     }
-    if (leaf->shape().has_rank() && leaf->shape()[0] >= 0 && leaf->shape()[0] != leading) {
+    if (one_size && leaf->shape().has_rank() && leaf->shape()[0] >= 0 &&
+        leaf->shape()[0] != leading) {
       return value_error(invalid_argument(
           "Invalid `input_dataset`. The batch dimension of component 0 is ", leading,
           ", while the batch dimension of component ", component, " is ", leaf->shape()[0], "."));

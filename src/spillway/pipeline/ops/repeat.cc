@@ -46,6 +46,7 @@ class RepeatIterator final : public Iterator {
       input_.reset();
       productive_ = false;
       ++done_;
+      if (count_ > 0 && done_ == count_) return pass_on_end();
     }
     return end_of_data();
   }
@@ -69,6 +70,14 @@ class RepeatIterator final : public Iterator {
   }
 
  private:
+  // TensorFlow opens the input once more when the last epoch has ended: a shuffle below draws a
+  // seed for it, which the next pass over the dataset then does not get.
+  Next pass_on_end() {
+    SW_RETURN_IF_ERROR(open_epoch());
+    input_.reset();
+    return end_of_data();
+  }
+
   // Every epoch is a fresh pass: a shuffle below draws anew, a generator is called again.
   Status open_epoch() {
     std::int64_t number = epoch();
@@ -112,6 +121,7 @@ extern constexpr OperatorDef repeat_operator{
         ">>> list(sw.Dataset.range(2).repeat(2).as_numpy_iterator())\n"
         "[np.int64(0), np.int64(1), np.int64(0), np.int64(1)]",
     .params = kParams,
+    .passes_rows = true,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       return IteratorPtr(std::make_unique<RepeatIterator>(context));

@@ -106,6 +106,7 @@ extern constexpr OperatorDef sample_from_datasets_operator{
     .inputs = 0,
     .effects = Effects::kSharedState,
     .ratio = Ratio::kCounted,
+    .passes_rows = true,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       const Node& node = context.node();

@@ -175,10 +175,10 @@ struct Held {
 // what TensorFlow pulls: the buffer full, then one for one.
 class BufferShuffle final : public Iterator {
  public:
-  BufferShuffle(const OpenContext& context, IteratorPtr input)
+  explicit BufferShuffle(const OpenContext& context)
       : Iterator(context.stage(), context.epoch()),
         source_(seed_source(context.node())),
-        input_(std::move(input), Input::Habit::kHolds),
+        input_(context, 0, Input::Habit::kHolds),
         may_shrink_(
             context.node().bool_param("shrink") ||
             (context.node().int_param("seed") == 0 && context.node().int_param("seed2") == 0)),
@@ -224,6 +224,12 @@ class BufferShuffle final : public Iterator {
     }
   }
   Status step(const Demand& demand);
+  // Sixteen bytes a row stay in memory whatever is spilled: charged where there is room. A debt
+  // that is never repaid would starve the stages below.
+  void pay_for_ring() {
+    if (ring_.bytes() <= ring_paid_.bytes()) return;
+    if (auto paid = account()->try_reserve(ring_.bytes())) ring_paid_ = std::move(*paid);
+  }
   Status no_room(Chunk rest, Status why);
   Next hand_on(const Demand& demand);
   Status read_again();
@@ -257,8 +263,9 @@ Status BufferShuffle::step(const Demand& demand) {
   Demand wanted = demand;
   if (missing > 0) {
     constexpr std::uint64_t kMost = 1 << 20;
+    const std::size_t share = stage().run().budget().effective_limit() / 64;
     wanted = {static_cast<std::int64_t>(std::min(missing, kMost)) + demand.rows,
-              std::max(demand.bytes, RowPages::kPage), demand.time_ns};
+              std::max(demand.bytes, std::min(RowPages::kPage, share)), demand.time_ns};
   }
   const std::int64_t before = input_.position();
   Next next = input_.next(wanted);
@@ -282,7 +289,7 @@ Status BufferShuffle::step(const Demand& demand) {
     ++progress_.pushed;
     if (ring_.full()) pop(1);
   }
-  if (ring_.bytes() > ring_paid_.bytes()) ring_paid_ = account()->charge(ring_.bytes());
+  pay_for_ring();
   forget();
   return {};
 }
@@ -390,7 +397,7 @@ Status BufferShuffle::restore(StateReader& in) {
       ring_[i].position = progress_.position_of(ring_[i].position);
     }
   }
-  ring_paid_ = account()->charge(ring_.bytes());
+  pay_for_ring();
   consumed_ = progress_.pushed + progress_.errors +
               static_cast<std::int64_t>(progress_.recent_errors.size());
   restoring_ = true;
@@ -413,7 +420,9 @@ Status BufferShuffle::read_again() {
   while (input_.position() < consumed_) {
     const std::int64_t at = input_.position();
     while (!missing.empty() && missing.back()->position < at) missing.pop_back();
-    Next next = input_.next({consumed_ - at, RowPages::kPage, 1'000'000});
+    Next next = input_.next(
+        {consumed_ - at, std::min(RowPages::kPage, stage().run().budget().effective_limit() / 64),
+         1'000'000});
     if (!next.ok()) {
       if (input_.position() == at) return std::move(next).status();
       const bool known = std::ranges::binary_search(progress_.recent_errors, at);
@@ -463,8 +472,7 @@ Result<IteratorPtr> open(const OpenContext& context) {
       }
     }
   }
-  SW_ASSIGN(IteratorPtr below, context.open_input(0));
-  return IteratorPtr(std::make_unique<BufferShuffle>(context, std::move(below)));
+  return IteratorPtr(std::make_unique<BufferShuffle>(context));
 }
 
 constexpr ParamDef kParams[] = {

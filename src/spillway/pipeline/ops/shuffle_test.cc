@@ -5,6 +5,7 @@
 #include <set>
 
 #include "spillway/base/bytes.h"
+#include "spillway/memory/activity.h"
 #include "spillway/testing/operator_conformance.h"
 
 namespace spillway::testing {
@@ -64,6 +65,7 @@ NodePtr kilobytes(std::int64_t count) {
 }
 std::vector<std::int64_t> first_items(Iterator& it, const Demand& demand) {
   std::vector<std::int64_t> out;
+  const Consuming consuming(it.stage().run().budget());
   for (;;) {
     Next next = it.next(demand);
     if (!next.ok()) {

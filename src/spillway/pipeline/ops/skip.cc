@@ -85,6 +85,7 @@ extern constexpr OperatorDef skip_operator{
         ">>> list(sw.Dataset.range(5).skip(3).as_numpy_iterator())\n"
         "[np.int64(3), np.int64(4)]",
     .params = kParams,
+    .passes_rows = true,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       SW_ASSIGN(IteratorPtr input, context.open_input(0));

@@ -89,6 +89,7 @@ extern constexpr OperatorDef take_operator{
         ">>> list(sw.Dataset.range(10).take(2).as_numpy_iterator())\n"
         "[np.int64(0), np.int64(1)]",
     .params = kParams,
+    .passes_rows = true,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       const std::int64_t count = context.node().int_param("count");

@@ -68,7 +68,7 @@ class TakeWhileIterator final : public Iterator {
       Function::Outcome outcome =
           call_rows(stage(), *predicate_, rows.slice(begin, begin + step), first + begin, epoch());
       for (std::int64_t i = 0; i < outcome.out.rows(); ++i) {
-        auto keep = bool_result(outcome.out.columns()[0].row(i), "predicate");
+        auto keep = bool_result(outcome.out, i, "predicate");
         if (!keep.ok()) error_ = std::move(keep).status();
         done_ = keep.ok() && !keep.value();
         if (done_ || !error_.ok()) return begin + i;
@@ -104,6 +104,7 @@ extern constexpr OperatorDef take_while_operator{
     .effects = Effects::kUserCode,
     .fallible = true,
     .ratio = Ratio::kCounted,
+    .passes_rows = true,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       SW_ASSIGN(IteratorPtr input, context.open_input(0));

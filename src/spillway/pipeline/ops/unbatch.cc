@@ -61,6 +61,7 @@ extern constexpr OperatorDef unbatch_operator{
     .params = {},
     .fallible = true,
     .ratio = Ratio::kCounted,
+    .passes_rows = true,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       SW_ASSIGN(IteratorPtr input, context.open_input(0));

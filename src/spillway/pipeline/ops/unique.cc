@@ -111,7 +111,7 @@ class UniqueIterator final : public Iterator {
     while (input_.position() < passed) {
       Next next = input_.next({passed - input_.position(), kMiB, 1'000'000});
       if (!next.ok()) {
-        if (next.error().code() == Code::kCancelled) return std::move(next).status();
+        if (!is_position(next.error())) return std::move(next).status();
         continue;
       }
       if (!next.value()) return invalid_argument("checkpoint: the input has become shorter");

@@ -96,7 +96,7 @@ class WindowIterator final : public Iterator {
     while (pass_over_ > 0 && !ended_) {
       Next next = input_.next(Demand{pass_over_});
       if (!next.ok()) {
-        if (next.error().code() == Code::kCancelled) return std::move(next).status();
+        if (!is_position(next.error())) return std::move(next).status();
         --pass_over_;
       } else if (!next.value()) {
         ended_ = true;
@@ -114,7 +114,7 @@ class WindowIterator final : public Iterator {
       Next next = input_.next(demand.with_rows(window_.span() - held_));
       if (!next.ok()) {
         Status error = std::move(next).status();
-        if (error.code() == Code::kCancelled) return error;
+        if (!is_position(error)) return error;
         segments_.push_back({nullptr, 0, 1, std::move(error)});
         ++held_;
         continue;

@@ -34,6 +34,7 @@ extern constexpr OperatorDef with_options_operator{
         ".as_numpy_iterator()]\n"
         "[0, 1, 2]",
     .params = kParams,
+    .passes_rows = true,
     .infer = infer_same,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       SW_ASSIGN(IteratorPtr input, context.open_input(0, context.epoch(), context.bound()));

@@ -106,7 +106,7 @@ class ZipIterator final : public Iterator {
 
  private:
   static bool stopped(const Next& part) {
-    return !part.ok() && part.error().code() == Code::kCancelled;
+    return !part.ok() && !is_position(part.error());
   }
 
   // The first `rows` of what input `i` gave; the rest goes back.
@@ -205,6 +205,7 @@ extern constexpr OperatorDef zip_operator{
     .params = kParams,
     .inputs = 0,
     .ratio = Ratio::kCounted,
+    .passes_rows = true,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       std::vector<IteratorPtr> inputs;

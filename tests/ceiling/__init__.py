@@ -1,0 +1,1 @@
+"""The promise of a memory limit, tested: hard cases inside memory cgroups."""
