@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ def make_files(folder: Path) -> int:
     return total
 
 
-def load(path: sw.Tensor) -> np.ndarray:
+def load(path: sw.Tensor) -> Any:
     return np.load(path.numpy().decode())
 
 

@@ -14,7 +14,7 @@ _TYPES = {
     "int": "int",
     "float": "float",
     "bool": "bool",
-    "str": "str",
+    "str": "Any",
     "function": "Callable[..., Any]",
     "dataset": "Dataset",
     "datasets": "Any",
@@ -43,7 +43,12 @@ def _docstring(op: dict[str, Any]) -> str:
     lines = [op["summary"], ""]
     lines += [f"{p['name']}: {p['doc']}." for p in op["params"]]
     if op["example"]:
-        lines += ["", ">>> import spillway as sw", ">>> import numpy as np", *op["example"].split("\n")]
+        lines += [
+            "",
+            ">>> import spillway as sw",
+            ">>> import numpy as np",
+            *op["example"].split("\n"),
+        ]
     return "\n".join(lines)
 
 
@@ -51,8 +56,9 @@ def _method(op: dict[str, Any]) -> str:
     names = "".join(f"{p['name']}, " for p in op["params"])
     functions = any(param["type"] == "function" for param in op["params"])
     signature = "output_signature" if functions else "None"
-    static = op["inputs"] == 0 or all(p["type"] in _DATASETS for p in op["params"][:1]) and (
-        op["params"][:1] and op["params"][0]["type"] == "datasets"
+    static = op["inputs"] == 0 or (
+        all(p["type"] in _DATASETS for p in op["params"][:1])
+        and (op["params"][:1] and op["params"][0]["type"] == "datasets")
     )
     args = _signature(op, typed=False)
     head = "    @staticmethod\n" if static else ""
@@ -73,6 +79,8 @@ def source() -> str:
 
 def stub() -> str:
     """What `_operators.pyi` holds."""
+    from spillway.dataset import Dataset
+
     lines = [
         "from collections.abc import Callable",
         "from typing import Any",
@@ -83,7 +91,8 @@ def stub() -> str:
         "class Operators:",
     ]
     for op in _native.operators():
-        if op["hidden"]:
+        # What Dataset writes by hand has its own types.
+        if op["hidden"] or op["name"] in vars(Dataset):
             continue
         static = "@staticmethod" in _method(op)
         args = _signature(op, typed=True)

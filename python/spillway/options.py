@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 from spillway import _native
 
 
 class _Group:
-    _names: dict[str, type | tuple[type, ...]] = {}
+    _names: ClassVar[dict[str, Any]] = {}
 
     def __init__(self) -> None:
         object.__setattr__(self, "_values", {})
@@ -60,7 +60,7 @@ class _Group:
 class AutotuneOptions(_Group):
     """Accepted for compatibility; the engine tunes in bytes, within the memory limit."""
 
-    _names = {
+    _names: ClassVar[dict[str, Any]] = {
         "enabled": bool, "cpu_budget": int, "ram_budget": int, "autotune_algorithm": object,
         "initial_parallelism": int, "min_parallelism": int,
     }  # fmt: skip
@@ -69,13 +69,16 @@ class AutotuneOptions(_Group):
 class ThreadingOptions(_Group):
     """Accepted for compatibility."""
 
-    _names = {"max_intra_op_parallelism": int, "private_threadpool_size": int}
+    _names: ClassVar[dict[str, Any]] = {
+        "max_intra_op_parallelism": int,
+        "private_threadpool_size": int,
+    }
 
 
 class OptimizationOptions(_Group):
     """`inject_prefetch` or `apply_default_optimizations` False: nothing looks ahead by itself."""
 
-    _names = dict.fromkeys(
+    _names: ClassVar[dict[str, Any]] = dict.fromkeys(
         (
             "apply_default_optimizations", "filter_fusion", "filter_parallelization",
             "inject_prefetch", "map_and_batch_fusion", "map_and_filter_fusion", "map_fusion",
@@ -89,13 +92,13 @@ class OptimizationOptions(_Group):
 class DistributeOptions(_Group):
     """Accepted for compatibility."""
 
-    _names = {"auto_shard_policy": object, "num_devices": int}
+    _names: ClassVar[dict[str, Any]] = {"auto_shard_policy": object, "num_devices": int}
 
 
 class ServiceOptions(_Group):
     """Accepted for compatibility."""
 
-    _names = {"pinned": bool}
+    _names: ClassVar[dict[str, Any]] = {"pinned": bool}
 
 
 _GROUPS = {
@@ -117,7 +120,7 @@ class Options(_Group):
     True
     """
 
-    _names = {
+    _names: ClassVar[dict[str, Any]] = {
         "deterministic": bool, "experimental_deterministic": bool,
         "experimental_external_state_policy": object, "experimental_slack": bool,
         "experimental_symbolic_checkpoint": bool, "experimental_warm_start": bool,
@@ -154,17 +157,15 @@ class Options(_Group):
     def of_node(node: _native.Node) -> Options:
         """Merged over a whole pipeline, the last choice winning; read only."""
         merged = Options()
-        seen: set[int] = set()
         stack: list[tuple[_native.Node, bool]] = [(node, False)]
         while stack:
             at, ready = stack.pop()
             if ready:
                 if at.op == "with_options":
-                    merged._merge(json.loads(at.param("options")))
+                    merged._merge(json.loads(str(at.param("options"))))
                 continue
             stack.append((at, True))
             stack.extend((below, False) for below in reversed(at.inputs))
-        del seen
         merged._freeze()
         return merged
 

@@ -104,7 +104,7 @@ def values(ds: Dataset, padding_values: Any) -> Any:
         parts = _fill(spec, padding_values)
     else:
         parts = [padding_values] * len(leaves)
-    out = []
+    out: list[Any] = []
     for part, leaf in zip(parts, leaves, strict=True):
         if part is None:
             out.append(None)

@@ -35,7 +35,7 @@ def to_structure(spec: Any, *, lists: bool = False) -> _native.Structure:
     )
 
 
-def from_structure(structure: _native.Structure) -> Any:
+def from_structure(structure: Any) -> Any:
     """The nest of specs a user sees."""
     return structure.give([_leaf(leaf) for leaf in structure.leaves()])
 

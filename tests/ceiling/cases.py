@@ -237,9 +237,7 @@ def interleaved(inner: Callable[[int], sw.Dataset], calls: int | None) -> Facts:
     def open_file(number: Any) -> sw.Dataset:
         return inner(int(number))
 
-    together = sw.Dataset.range(96).interleave(
-        open_file, cycle_length=64, num_parallel_calls=calls
-    )
+    together = sw.Dataset.range(96).interleave(open_file, cycle_length=64, num_parallel_calls=calls)
     seen = []
     for x in together:
         seen += [number_of(row) for row in x.reshape(-1, WORDS)]
@@ -316,7 +314,7 @@ def load_of_a_huge_file_in_a_generator(limit: int) -> Facts:
         path = Path(folder) / "huge.npy"
         with path.open("wb") as file:
             header = {"descr": "<i8", "fortran_order": False, "shape": (rows,)}
-            np.lib.format.write_array_header_1_0(file, header)  # type: ignore[arg-type]
+            np.lib.format.write_array_header_1_0(file, header)
             os.truncate(path, file.tell() + 8 * rows)
 
         def elements() -> Iterator[int]:

@@ -82,7 +82,9 @@ class Group:
         name = "memory.limit_in_bytes" if self.version == 1 else "memory.max"
         (self.path / name).write_text(str(limit))
         # Swapped-out pages would hide what does not fit.
-        swap = ("memory.memsw.limit_in_bytes", limit) if self.version == 1 else ("memory.swap.max", 0)
+        swap = (
+            ("memory.memsw.limit_in_bytes", limit) if self.version == 1 else ("memory.swap.max", 0)
+        )
         if (self.path / swap[0]).exists():
             (self.path / swap[0]).write_text(str(swap[1]))
 

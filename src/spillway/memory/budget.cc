@@ -15,7 +15,7 @@ namespace spillway {
 namespace {
 
 using std::chrono::milliseconds;
-constexpr std::int64_t kSampleEveryNs = 10'000'000;       // statm: 0.5 us
+constexpr std::int64_t kSampleEveryNs = 10'000'000;        // statm: 0.5 us
 constexpr std::int64_t kReadMachineEveryNs = 100'000'000;  // cgroup files: tens of us
 // Looks, 5 ms apart, at which everyone must be found waiting before a reservation is refused: a
 // thread that was woken, or a task that was queued, does not count as working yet.
@@ -431,8 +431,9 @@ Status Budget::refusal(Account& account, std::size_t bytes) {
   }
   const bool alone = bytes > now.effective;
   Status refused = out_of_resource(
-      account.name_, alone ? ": one element is larger than the memory limit: needs "
-                           : ": no memory left that could be given up: needs ",
+      account.name_,
+      alone ? ": one element is larger than the memory limit: needs "
+            : ": no memory left that could be given up: needs ",
       format_bytes(bytes), ", limit ", format_bytes(now.effective), ", held ",
       format_bytes(now.used),
       exported > 0 ? " (" + format_bytes(exported) + " of it by your own code, in elements it kept)"
@@ -454,8 +455,8 @@ Ledger Budget::ledger() {
     if (auto account = weak.lock()) live.push_back(std::move(account));
   }
   // Children after their parent, in order of opening.
-  const std::function<void(const Account*, int)> visit = [&](const Account* parent, int depth)
-                                                             SW_NO_TSA {
+  const std::function<void(const Account*, int)> visit = [&](const Account* parent,
+                                                             int depth) SW_NO_TSA {
     for (const AccountPtr& account : live) {
       if (account->parent_.get() != parent) continue;
       out.rows.push_back({account->name_, account->line_, depth, account->held_, account->peak_,

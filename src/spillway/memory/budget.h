@@ -54,8 +54,8 @@ class [[nodiscard]] Reservation {
 // A line of the ledger: the process, a pipeline, or a stage. Thread-safe; outlives its
 // reservations (they hold it).
 //
-// Rules (ARCHITECTURE.md): a stage's *floor* is its guarantee (R2): only a required reservation, made
-// for the element everybody waits for (R3), may use it; everything else comes from the pool.
+// Rules (ARCHITECTURE.md): a stage's *floor* is its guarantee (R2): only a required reservation,
+// made for the element everybody waits for (R3), may use it; everything else comes from the pool.
 class Account : public std::enable_shared_from_this<Account> {
  public:
   const std::string& name() const { return name_; }
@@ -97,7 +97,10 @@ class Account : public std::enable_shared_from_this<Account> {
   friend class Budget;
   friend class Reservation;
   Account(Budget& budget, std::string name, std::string line, AccountPtr parent)
-      : budget_(budget), name_(std::move(name)), line_(std::move(line)), parent_(std::move(parent)) {}
+      : budget_(budget),
+        name_(std::move(name)),
+        line_(std::move(line)),
+        parent_(std::move(parent)) {}
 
   Budget& budget_;
   const std::string name_;

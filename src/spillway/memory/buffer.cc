@@ -48,7 +48,9 @@ Result<Buffer> Buffer::allocate(const AccountPtr& account, std::size_t bytes, As
       out.reservation_ = std::move(*got);
       break;
     }
-    case Ask::kOwed: out.reservation_ = account->charge(capacity); break;
+    case Ask::kOwed:
+      out.reservation_ = account->charge(capacity);
+      break;
   }
   if (large) {
     out.data_ = SlabPool::map(capacity);
@@ -93,13 +95,18 @@ void Buffer::note_exported(bool by_user) {
 
 void Buffer::free() {
   switch (origin_) {
-    case Origin::kNone: break;
-    case Origin::kMalloc: std::free(data_); break;
+    case Origin::kNone:
+      break;
+    case Origin::kMalloc:
+      std::free(data_);
+      break;
     case Origin::kSlab:
       reservation_.touch();
       SlabPool::process().give_back(data_, capacity_, std::move(reservation_));
       break;
-    case Origin::kAdopted: keep_.reset(); break;
+    case Origin::kAdopted:
+      keep_.reset();
+      break;
   }
   origin_ = Origin::kNone;
   data_ = nullptr;

@@ -9,12 +9,12 @@ namespace spillway {
 // What the machine and the container allow, read from the kernel. Every reader answers "no limit
 // found" as nullopt; none fails. `root` replaces "/" in tests.
 struct MachineMemory {
-  std::size_t total = 0;                       // MemTotal
-  std::size_t available = 0;                   // MemAvailable
-  std::optional<std::size_t> cgroup_limit;     // least of this cgroup and its ancestors, v1 or v2
-  std::optional<std::size_t> cgroup_anon;      // memory of the cgroup that cannot be dropped
-  std::optional<std::size_t> rlimit;           // least of RLIMIT_AS and RLIMIT_DATA
-  std::string bound_by;                        // which of them is the least, in words
+  std::size_t total = 0;                    // MemTotal
+  std::size_t available = 0;                // MemAvailable
+  std::optional<std::size_t> cgroup_limit;  // least of this cgroup and its ancestors, v1 or v2
+  std::optional<std::size_t> cgroup_anon;   // memory of the cgroup that cannot be dropped
+  std::optional<std::size_t> rlimit;        // least of RLIMIT_AS and RLIMIT_DATA
+  std::string bound_by;                     // which of them is the least, in words
 
   // The most this process can ever hold.
   std::size_t container() const;

@@ -29,7 +29,7 @@ std::string& configured_directory() {
 }
 
 bool is_memory(const std::string& dir) {
-  struct statfs info {};
+  struct statfs info{};
   if (statfs(dir.c_str(), &info) != 0) return false;
   return info.f_type == TMPFS_MAGIC || info.f_type == RAMFS_MAGIC;
 }
@@ -85,8 +85,7 @@ Result<std::unique_ptr<SpillFile>> SpillFile::create(const std::string& dir) {
   return status;
 }
 
-SpillFile::SpillFile(int fd, std::string directory)
-    : fd_(fd), directory_(std::move(directory)) {}
+SpillFile::SpillFile(int fd, std::string directory) : fd_(fd), directory_(std::move(directory)) {}
 
 SpillFile::~SpillFile() {
   close(fd_);

@@ -137,7 +137,7 @@ struct OperatorDef {
   bool fallible = false;
   Ratio ratio = Ratio::kOneToOne;
   bool passes_rows = false;  // hands on its inputs' rows as they are: needs no guarantee (R2)
-  bool hidden = false;  // made by the engine, not offered by fronts
+  bool hidden = false;       // made by the engine, not offered by fronts
   Result<Inferred> (*infer)(const Node& node) = nullptr;
   Result<IteratorPtr> (*open)(const OpenContext& context) = nullptr;
   // Null, or null result: no random access.

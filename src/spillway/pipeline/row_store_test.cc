@@ -103,7 +103,7 @@ TEST_F(RowStoreTest, WithoutRoomRowsGoToDiskAndComeBack) {
     }
     EXPECT_LE(budget_->used(), 2 * kMiB);
     EXPECT_GT(store_->bytes_on_disk(), 1 * kMiB);
-    std::vector<std::int64_t> order(static_cast<std::size_t>(std::min<std::int64_t>(rows, 2000)));
+    std::vector<std::int64_t> order(static_cast<std::size_t>(std::min<std::int64_t>(rows, 300)));
     std::iota(order.begin(), order.end(), 0);
     std::ranges::shuffle(order, std::mt19937(3));
     for (const std::int64_t i : order) {
@@ -123,11 +123,11 @@ TEST_F(RowStoreTest, StringsOfManySizesSpillToo) {
   std::vector<RowStore::Slot> slots;
   std::vector<std::string> words;
   std::mt19937 random(1);
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < 1500; ++i) {
     words.emplace_back(i % 100 == 0 ? 200'000 : random() % 2000, static_cast<char>('a' + i % 26));
     slots.push_back(store_->put(Row{{str(words.back()), i64(i)}, {}}).value());
   }
-  EXPECT_GT(*spilled_, static_cast<std::int64_t>(4 * kMiB));
+  EXPECT_GT(*spilled_, static_cast<std::int64_t>(2 * kMiB));
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const auto got = store_->take(slots[i]);
     ASSERT_TRUE(got.ok());
@@ -210,7 +210,7 @@ TEST_F(RowStoreTest, MemoryIsAskedBackWhileRowsComeAndGo) {
   });
   std::vector<std::pair<RowStore::Slot, std::int64_t>> held;
   std::mt19937 random(1);
-  for (std::int64_t i = 0; i < 20'000; ++i) {
+  for (std::int64_t i = 0; i < 6000; ++i) {
     auto slot = store_->put(row(i, 100));
     ASSERT_TRUE(slot.ok()) << slot.error().message();
     held.emplace_back(slot.value(), i);

@@ -81,10 +81,10 @@ Status Run::floors_refused(const Stage& stage) const {
              " for one element" + (each->node().line().empty() ? "" : ", " + each->node().line()) +
              "\n";
   }
-  Status refused = out_of_resource(
-      "the limit must hold one element of every stage at once: limit ",
-      format_bytes(budget_.effective_limit()), "\n", table, budget_.ledger().to_string(),
-      "raise memory_limit, or make batches smaller\n");
+  Status refused = out_of_resource("the limit must hold one element of every stage at once: limit ",
+                                   format_bytes(budget_.effective_limit()), "\n", table,
+                                   budget_.ledger().to_string(),
+                                   "raise memory_limit, or make batches smaller\n");
   refused.edit().type = "FloorTooHigh";
   refused.edit().stage = stage.name();
   refused.edit().line = stage.node().line();

@@ -118,9 +118,9 @@ Result<std::shared_ptr<GrowingRows>> make_block(Shared& shared, Wanted wanted) {
       Status failed;
       for (const Structure* leaf : shared.structure->leaves()) {
         const bool last_try = !whole || rows == 1;
-        auto slot = make_tensor(account, leaf->dtype(), leaf->shape().with_leading(count),
-                                last_try && !wanted.ahead ? Buffer::Ask::kRequired
-                                                          : Buffer::Ask::kOptional);
+        auto slot = make_tensor(
+            account, leaf->dtype(), leaf->shape().with_leading(count),
+            last_try && !wanted.ahead ? Buffer::Ask::kRequired : Buffer::Ask::kOptional);
         if (!slot.ok()) {
           failed = std::move(slot).status();
           if (last_try) return failed;
@@ -219,8 +219,8 @@ void generate(const SharedPtr& shared) {
     Shared::Item& item = shared->items.back();
     shared->made += open.added() + (filled.more == Generator::More::kError ? 1 : 0);
     if (open.added() > 0) {
-      shared->largest = std::max(
-          shared->largest, open.loose_bytes() / static_cast<std::size_t>(open.added()));
+      shared->largest =
+          std::max(shared->largest, open.loose_bytes() / static_cast<std::size_t>(open.added()));
     }
     const bool over = filled.more == Generator::More::kEnd || filled.finished;
     item.filled = std::move(filled);

@@ -342,8 +342,9 @@ extern constexpr OperatorDef padded_batch_operator{
     .name = "padded_batch",
     .summary = "Stacks `batch_size` consecutive elements, padded to one shape.",
     .example =
-        ">>> ds = sw.Dataset.range(1, 4).map(lambda x: np.full((x,), x))\n"
-        ">>> list(ds.padded_batch(3, padded_shapes=[None]).as_numpy_iterator())\n"
+        ">>> ds = sw.Dataset.range(1, 4).map(lambda n: np.full(int(n), n),\n"
+        "...     output_signature=sw.TensorSpec((None,), 'int64'))\n"
+        ">>> list(ds.padded_batch(3))\n"
         "[array([[1, 0, 0],\n"
         "       [2, 2, 0],\n"
         "       [3, 3, 3]])]",

@@ -105,9 +105,7 @@ class ZipIterator final : public Iterator {
   }
 
  private:
-  static bool stopped(const Next& part) {
-    return !part.ok() && !is_position(part.error());
-  }
+  static bool stopped(const Next& part) { return !part.ok() && !is_position(part.error()); }
 
   // The first `rows` of what input `i` gave; the rest goes back.
   Chunk take(std::size_t i, Next& part, std::int64_t rows) {
