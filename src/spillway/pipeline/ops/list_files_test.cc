@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -11,7 +12,8 @@ namespace {
 class ListFiles : public ::testing::Test {
  protected:
   void SetUp() override {
-    dir_ = ::testing::TempDir() + "list_files_test";
+    // One a process: tests of this file may run at the same time.
+    dir_ = ::testing::TempDir() + "list_files_test_" + std::to_string(getpid());
     std::filesystem::remove_all(dir_);
     std::filesystem::create_directories(dir_ + "/sub");
     for (const char* name : {"b", "a", "d.txt", "c.txt", ".hid.txt", "sub/z.txt"}) {
