@@ -288,8 +288,7 @@ std::optional<Tensor> tensor_from(PyObject* leaf, const LeafRules& rules, bool s
     PyArray_Descr* descr = descr_of(want);
     if (descr == nullptr) return std::nullopt;
     // "same kind" as NumPy means it: no silent float -> int.
-    const int flags = NPY_ARRAY_CARRAY_RO |
-                      (*dtype == DType::kString ? 0 : static_cast<int>(NPY_ARRAY_FORCECAST));
+    const int flags = NPY_ARRAY_CARRAY_RO | (*dtype == DType::kString ? 0 : NPY_ARRAY_FORCECAST);
     Ref cast = Ref::steal(PyArray_FromArray(given, descr, flags));
     if (!cast) return std::nullopt;
     ours = ours || cast.get() != array.get();
@@ -406,15 +405,17 @@ PyObject* array_from(const Tensor& tensor) {
     PyArray_CLEARFLAGS(array, NPY_ARRAY_WRITEABLE);
     return out;
   }
-  auto exported = std::make_unique<Exported>(Exported{tensor});
+  // The capsule owns it from its making on.
+  auto* exported = new Exported{tensor};
   void* data = exported->tensor.mutable_data();
-  Ref capsule = Ref::steal(PyCapsule_New(exported.get(), nullptr, free_exported));
+  exported->tensor.buffer()->note_exported(true);
+  Ref capsule = Ref::steal(PyCapsule_New(exported, nullptr, free_exported));
   if (!capsule) {
+    exported->tensor.buffer()->note_exported(false);
+    delete exported;
     Py_DECREF(descr);
     return nullptr;
   }
-  exported->tensor.buffer()->note_exported(true);
-  static_cast<void>(exported.release());
   PyObject* out = PyArray_NewFromDescr(&PyArray_Type, descr, rank, dims.data(), nullptr, data,
                                        NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED, nullptr);
   if (out == nullptr) return nullptr;

@@ -405,7 +405,7 @@ Result<Row> RowStore::get_large(Slot slot, Buffer::Ask ask, const AccountPtr& pa
   SpillFile* file = nullptr;
   {
     const MutexLock lock(mutex_);
-    Large& large = large_[large_index(slot)];
+    const Large& large = large_[large_index(slot)];
     row.origin = large.origin;
     if (large.stored.empty()) {
       row.values = large.values;

@@ -73,6 +73,7 @@ class Ring {
   // No more places than it has items: for a buffer that found no room.
   void shrink_to_fit() {
     std::vector<T> rest;
+    rest.reserve(size_);
     for (std::uint64_t i = 0; i < size_; ++i) rest.push_back((*this)[i]);
     items_ = std::move(rest);
     head_ = 0;

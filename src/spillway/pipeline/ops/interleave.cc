@@ -77,7 +77,7 @@ class Pass {
     const bool more = overpull_ && beyond.rows > rows;
     Next next = input_->next(more ? beyond : beyond.with_rows(rows));
     if (!next.ok() || !next.value()) return next;
-    Chunk& chunk = *next.value();
+    const Chunk& chunk = *next.value();
     if (chunk.rows() > rows) {
       Chunk rest = chunk.slice(rows, chunk.rows());
       surplus_ = rest.footprint();
@@ -198,7 +198,8 @@ class InterleaveIterator final : public Iterator {
     if (is_none(node.param("num_parallel_calls"))) return 0;
     const std::int64_t calls = node.int_param("num_parallel_calls");
     if (calls != kAutotune) return calls;
-    return std::min<std::int64_t>(node.int_param("cycle_length"), 4 * Workers::usable_cpus());
+    return std::min<std::int64_t>(node.int_param("cycle_length"),
+                                  std::int64_t{4} * Workers::usable_cpus());
   }
 
   // The cursor goes to the next slot; slots never filled do not exist.

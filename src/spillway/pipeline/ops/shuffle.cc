@@ -63,7 +63,7 @@ class IndexShuffle final : public Iterator {
     // Too much at a time? One row is all that must fit.
     if (!rows.ok() && left.size() > 1) rows = input_->at(left.first(1), account());
     if (!rows.ok()) return std::move(rows).status();
-    Chunk& chunk = rows.value();
+    const Chunk& chunk = rows.value();
     drawn_ += chunk.rows();
     progress_.emitted += chunk.rows();
     return std::optional<Chunk>(chunk.with_origins(
