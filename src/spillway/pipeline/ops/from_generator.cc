@@ -167,13 +167,12 @@ Status fast_forward(Shared& shared, Generator& generator, std::int64_t rows) {
   return {};
 }
 
-void generate(const SharedPtr& shared) {
-  const Working working(shared->run->budget());
+// The generator's whole life: made, advanced and closed here.
+void live(const SharedPtr& shared) {
   const UserCodeScope user_code(shared->stage->account());
   auto started = shared->factory->start(shared->stage->account());
   if (!started.ok()) {
-    fail(*shared, std::move(started).status());
-    return finish(*shared);
+    return fail(*shared, std::move(started).status());
   }
   const std::unique_ptr<Generator> generator = std::move(started).value();
   std::int64_t skip = 0;
@@ -183,8 +182,7 @@ void generate(const SharedPtr& shared) {
     shared->made = skip;
   }
   if (Status status = fast_forward(*shared, *generator, skip); !status.ok()) {
-    fail(*shared, std::move(status));
-    return finish(*shared);
+    return fail(*shared, std::move(status));
   }
   while (!shared->stop) {
     Wanted wanted;
@@ -228,6 +226,12 @@ void generate(const SharedPtr& shared) {
     shared->changed.notify_all();
     if (over) break;
   }
+}
+
+// Says that it is over only when the generator is gone, so that who waits for that can rely on it.
+void generate(const SharedPtr& shared) {
+  const Working working(shared->run->budget());
+  live(shared);
   finish(*shared);
 }
 
