@@ -405,8 +405,16 @@ PyObject* array_from(const Tensor& tensor) {
     PyArray_CLEARFLAGS(array, NPY_ARRAY_WRITEABLE);
     return out;
   }
+  Tensor shown = tensor;
+  // A row of a chunk gets bytes of its own, still charged: kept, it would pin the whole chunk.
+  const BufferPtr& buffer = tensor.buffer();
+  if (!buffer->adopted() && buffer->account() != nullptr && bytes * 2 < buffer->size()) {
+    if (auto own = compact(buffer->account(), tensor, Buffer::Ask::kOwed); own.ok()) {
+      shown = std::move(own).value();
+    }
+  }
   // The capsule owns it from its making on.
-  auto* exported = new Exported{tensor};
+  auto* exported = new Exported{std::move(shown)};
   void* data = exported->tensor.mutable_data();
   exported->tensor.buffer()->note_exported(true);
   Ref capsule = Ref::steal(PyCapsule_New(exported, nullptr, free_exported));

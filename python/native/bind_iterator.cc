@@ -8,6 +8,7 @@
 
 #include "bindings.h"
 #include "nest.h"
+#include "spillway/base/bytes.h"
 #include "spillway/base/interrupt.h"
 #include "spillway/pipeline/consumer.h"
 
@@ -38,6 +39,37 @@ class AuditBox {
   Audit last_;
 };
 
+// One kept row must not hold a whole chunk: a row that is less than half of its buffer is handed
+// out as a copy, charged like the chunk; without room for that, as a view after all.
+Tensor by_itself(Tensor row) {
+  constexpr std::size_t kLarge = 64 * kKiB;  // smaller ones are copied by NumPy
+  if (!is_plain(row.dtype()) || row.bytes() < kLarge) return row;
+  const BufferPtr& buffer = row.buffer();
+  if (buffer->charged() <= 2 * row.bytes()) return row;
+  auto copy = compact(buffer->account(), row, Buffer::Ask::kOptional);
+  return copy.ok() ? std::move(copy).value() : row;
+}
+
+// Tells the user, once, that what he keeps takes half of the limit; again only after he let most
+// of it go. `in_use` is what a loop that keeps nothing refers to. False: the warning is an error.
+bool warn_of_kept_elements(const Consumer& consumer, std::size_t in_use) {
+  static bool told = false;  // with the GIL
+  Budget& budget = Budget::process();
+  const std::size_t kept = budget.exported();
+  if (kept == 0) return true;
+  const std::size_t limit = budget.limit();
+  if (kept < limit / 4) told = false;
+  if (told || kept <= limit / 2 + in_use) return true;
+  told = true;
+  const std::string text = "your code keeps " + format_bytes(kept) +
+                           " of elements it was given, more than half of the memory limit of " +
+                           format_bytes(limit) +
+                           "; pipelines slow down, and end with a BudgetError when it keeps all; "
+                           "copy what you need of them, or raise memory_limit; the pipeline: " +
+                           consumer.run().root()->line();
+  return PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) == 0;
+}
+
 class NativeIterator {
  public:
   explicit NativeIterator(std::unique_ptr<Consumer> consumer)
@@ -51,8 +83,9 @@ class NativeIterator {
   // New reference; null with an exception, or without one at the end.
   PyObject* next() {
     if (at_ >= rows_ && !refill()) return nullptr;
-    PyObject* out =
-        single_ != nullptr ? give_leaf(*structure_, single_->row(at_), Leaves::kNumpy) : give_row();
+    PyObject* out = single_ != nullptr
+                        ? give_leaf(*structure_, by_itself(single_->row(at_)), Leaves::kNumpy)
+                        : give_row();
     if (out == nullptr) return nullptr;
     ++at_;
     consumer_->handed_out(at_);
@@ -103,6 +136,7 @@ class NativeIterator {
     }
     if (closed_) return false;
     busy_ = true;
+    const std::size_t in_use = chunk_.footprint();
     chunk_ = Chunk();
     single_ = nullptr;
     Next next = [&] {
@@ -127,11 +161,12 @@ class NativeIterator {
       return false;
     }
     if (structure_->is_component()) single_ = &chunk_.columns()[0];
-    return true;
+    return warn_of_kept_elements(*consumer_, in_use);
   }
 
   PyObject* give_row() {
-    const Row row = chunk_.row(at_);
+    Row row = chunk_.row(at_);
+    for (Tensor& value : row.values) value = by_itself(std::move(value));
     return give_nest(*structure_, row.values, Leaves::kNumpy);
   }
 

@@ -508,11 +508,15 @@ def padded_batch_larger_than_the_limit(limit: int) -> Facts:
         return np.full((1 + int(number) % 3) * WORDS // 4, int(number), "int64")
 
     small = []
-    for batch in sw.Dataset.range(60).map(make).padded_batch(6, padding_values=np.int64(-1)):
+    spec = sw.TensorSpec((None,), "int64")
+    made = sw.Dataset.range(60).map(make, output_signature=spec)
+    for batch in made.padded_batch(6, padding_values=np.int64(-1)):
         small += [int(row[0]) for row in batch]
         del batch
     seen, text = refusal(
-        sw.Dataset.range(400).map(make).padded_batch(200, padding_values=np.int64(-1)),
+        sw.Dataset.range(400)
+        .map(make, output_signature=spec)
+        .padded_batch(200, padding_values=np.int64(-1)),
         sw.errors.BudgetError,
         "padded_batch",
     )

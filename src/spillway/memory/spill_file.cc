@@ -18,14 +18,36 @@ namespace {
 
 constexpr std::size_t kBlock = 4096;
 constexpr std::size_t kBounce = kMiB;
-constexpr std::size_t kGrow = 64 * kMiB;
+constexpr std::size_t kLeastGrow = kMiB;
+constexpr std::size_t kMostGrow = 64 * kMiB;
 
 std::size_t padded(std::size_t length) { return (length + kBlock - 1) / kBlock * kBlock; }
+
+// What a record occupies. Steps of an eighth of the power of two below: places of rows that differ
+// a little in size are used again for each other.
+std::size_t room_for(std::size_t length) {
+  std::size_t step = kBlock;
+  while (step * 16 <= length) step *= 2;
+  return (length + step - 1) / step * step;
+}
 
 Mutex directory_mutex;
 std::string& configured_directory() {
   static std::string& dir = *new std::string;
   return dir;
+}
+
+// A file without a name. Where the file system cannot make one it has a name for an instant.
+int open_nameless(const std::string& dir) {
+  for (const int direct : {O_DIRECT, 0}) {
+    const int fd = open(dir.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC | direct, 0600);
+    if (fd >= 0) return fd;
+  }
+  if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) return -1;
+  std::string name = dir + "/.spillway-XXXXXX";
+  const int fd = mkostemp(name.data(), O_CLOEXEC);  // 0600
+  if (fd >= 0) unlink(name.c_str());
+  return fd;
 }
 
 bool is_memory(const std::string& dir) {
@@ -71,11 +93,8 @@ Result<std::unique_ptr<SpillFile>> SpillFile::create(const std::string& dir) {
       tried += place + " (in memory, not on a disk); ";
       continue;
     }
-    for (const bool direct : {true, false}) {
-      const int flags = O_RDWR | O_TMPFILE | O_CLOEXEC | (direct ? O_DIRECT : 0);
-      const int fd = open(place.c_str(), flags, 0600);
-      if (fd >= 0) return std::unique_ptr<SpillFile>(new SpillFile(fd, place));
-    }
+    const int fd = open_nameless(place);
+    if (fd >= 0) return std::unique_ptr<SpillFile>(new SpillFile(fd, place));
     tried += place + " (" + std::strerror(errno) + "); ";
   }
   Status status =
@@ -92,6 +111,16 @@ SpillFile::~SpillFile() {
   std::free(bounce_);
 }
 
+// Transfers go through memory that is aligned as direct reads and writes need it.
+bool SpillFile::make_bounce(std::size_t length) {
+  const std::size_t wanted = std::min(kBounce, std::max(length, kBlock));
+  if (bounce_size_ >= wanted) return true;
+  std::free(bounce_);
+  bounce_ = static_cast<std::byte*>(std::aligned_alloc(kBlock, wanted));
+  bounce_size_ = bounce_ == nullptr ? 0 : wanted;
+  return bounce_ != nullptr;
+}
+
 std::int64_t SpillFile::place(std::size_t length) {
   if (auto hole = holes_.find(length); hole != holes_.end() && !hole->second.empty()) {
     const std::int64_t offset = hole->second.back();
@@ -106,15 +135,15 @@ std::int64_t SpillFile::place(std::size_t length) {
 Result<SpillSlot> SpillFile::write(std::span<const std::byte> bytes) {
   const std::size_t length = padded(bytes.size());
   const MutexLock lock(mutex_);
-  if (bounce_ == nullptr) {
-    bounce_ = static_cast<std::byte*>(std::aligned_alloc(kBlock, kBounce));
-    if (bounce_ == nullptr) return out_of_resource("spill: no memory for the bounce buffer");
-  }
+  if (!make_bounce(length)) return out_of_resource("spill: no memory for the bounce buffer");
+  const std::size_t room = room_for(length);
   const std::int64_t end_before = end_;
-  const std::int64_t offset = place(length);
+  const std::int64_t offset = place(room);
   // ENOSPC shows here, before anything is given up, not in the middle of a record.
   if (end_ > allocated_) {
-    const auto grow = static_cast<std::int64_t>(std::max(kGrow, length));
+    // As much again as there is: a small spill does not take 64 MiB of somebody's disk.
+    const std::size_t more = std::clamp(static_cast<std::size_t>(end_), kLeastGrow, kMostGrow);
+    const auto grow = static_cast<std::int64_t>(std::max(more, room));
 #ifdef SW_TEST_POINTS
     if (std::getenv("SPILLWAY_TEST_DISK_FULL") != nullptr) {
       errno = ENOSPC;
@@ -124,7 +153,7 @@ Result<SpillSlot> SpillFile::write(std::span<const std::byte> bytes) {
 #endif
     if (fallocate(fd_, 0, allocated_, grow) != 0) {
       const bool unsupported = errno == EOPNOTSUPP || errno == ENOSYS;
-      if (!unsupported && fallocate(fd_, 0, offset, static_cast<off_t>(length)) != 0) {
+      if (!unsupported && fallocate(fd_, 0, offset, static_cast<off_t>(room)) != 0) {
         end_ = end_before;
         return disk_error(directory_, "no room");
       }
@@ -138,7 +167,7 @@ Result<SpillSlot> SpillFile::write(std::span<const std::byte> bytes) {
     }
   }
   for (std::size_t done = 0; done < length;) {
-    const std::size_t part = std::min(kBounce, length - done);
+    const std::size_t part = std::min(bounce_size_, length - done);
     const std::size_t payload = std::min(part, bytes.size() - std::min(bytes.size(), done));
     if (payload > 0) std::memcpy(bounce_, bytes.data() + done, payload);
     std::memset(bounce_ + payload, 0, part - payload);
@@ -148,14 +177,14 @@ Result<SpillSlot> SpillFile::write(std::span<const std::byte> bytes) {
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) {
         const Status failed = disk_error(directory_, "write failed");
-        holes_[length].push_back(offset);
+        holes_[room].push_back(offset);
         return failed;
       }
       written += static_cast<std::size_t>(n);
     }
     done += part;
   }
-  live_ += length;
+  live_ += room;
   return SpillSlot{offset, bytes.size(), crc32c(bytes)};
 }
 
@@ -163,9 +192,9 @@ Status SpillFile::read(const SpillSlot& slot, std::byte* out) {
   const std::size_t length = padded(slot.length);
   {
     const MutexLock lock(mutex_);
-    if (bounce_ == nullptr) return internal_bug("spill: read before any write");
+    if (!make_bounce(length)) return out_of_resource("spill: no memory for the bounce buffer");
     for (std::size_t done = 0; done < length;) {
-      const std::size_t part = std::min(kBounce, length - done);
+      const std::size_t part = std::min(bounce_size_, length - done);
       for (std::size_t got = 0; got < part;) {
         const ssize_t n =
             pread(fd_, bounce_ + got, part - got, slot.offset + static_cast<off_t>(done + got));
@@ -192,9 +221,9 @@ Status SpillFile::read(const SpillSlot& slot, std::byte* out) {
 
 void SpillFile::release(const SpillSlot& slot) {
   const MutexLock lock(mutex_);
-  const std::size_t length = padded(slot.length);
-  live_ -= length;
-  holes_[length].push_back(slot.offset);
+  const std::size_t room = room_for(padded(slot.length));
+  live_ -= room;
+  holes_[room].push_back(slot.offset);
 }
 
 std::size_t SpillFile::bytes_on_disk() const {

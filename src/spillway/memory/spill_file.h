@@ -47,7 +47,8 @@ class SpillFile {
 
  private:
   SpillFile(int fd, std::string directory);
-  std::int64_t place(std::size_t padded) SW_REQUIRES(mutex_);
+  std::int64_t place(std::size_t room) SW_REQUIRES(mutex_);
+  bool make_bounce(std::size_t length) SW_REQUIRES(mutex_);
 
   const int fd_;
   const std::string directory_;
@@ -55,9 +56,10 @@ class SpillFile {
   std::int64_t end_ SW_GUARDED_BY(mutex_) = 0;
   std::int64_t allocated_ SW_GUARDED_BY(mutex_) = 0;
   std::size_t live_ SW_GUARDED_BY(mutex_) = 0;
-  // Freed places by padded length, used again for records of that length.
+  // Freed places by their size, used again for records that need as much.
   std::unordered_map<std::size_t, std::vector<std::int64_t>> holes_ SW_GUARDED_BY(mutex_);
   std::byte* bounce_ SW_GUARDED_BY(mutex_) = nullptr;
+  std::size_t bounce_size_ SW_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace spillway

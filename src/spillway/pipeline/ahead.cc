@@ -48,7 +48,7 @@ struct Ahead::State {
   std::size_t largest_row SW_GUARDED_BY(mutex) = 0;
   std::int64_t taken SW_GUARDED_BY(mutex);  // position of the first row not handed out
   bool was_full SW_GUARDED_BY(mutex) = false;
-  bool wanted SW_GUARDED_BY(mutex) = false;
+  bool wanted SW_GUARDED_BY(mutex) = false;  // somebody waits in next()
   bool ended SW_GUARDED_BY(mutex) = false;
   bool started SW_GUARDED_BY(mutex) = false;
   bool finished SW_GUARDED_BY(mutex) = false;
@@ -58,7 +58,7 @@ struct Ahead::State {
 
   bool may_pull() SW_REQUIRES(mutex) {
     if (ended) return false;
-    if (ready_rows == 0) return true;
+    if (ready_rows == 0 && (wanted || largest_row == 0)) return true;
     if (ready_rows >= allowed || ready_bytes >= limits.bytes) {
       was_full = true;
       return false;
@@ -105,8 +105,16 @@ void Ahead::drive(const std::shared_ptr<State>& state) {
       return state->input->next(Demand{rows});
     }();
     const MutexLock lock(state->mutex);
-    if (!next.ok() && next.error().code() == Code::kCancelled) {
+    const bool passed = next.ok() || is_position(next.error());
+    if (!passed && next.error().code() == Code::kCancelled) {
       state->ended = true;
+    } else if (!passed) {
+      // No memory now: whoever waits is told, and may ask again.
+      if (!state->wanted) {
+        if (!state->stop) state->changed.wait_for(state->mutex, milliseconds(20));
+        continue;
+      }
+      state->wanted = false;
     } else if (next.ok() && !next.value()) {
       state->ended = true;
     } else if (next.ok()) {
@@ -158,16 +166,24 @@ Next Ahead::next(const Demand& demand) {
       state.was_full = false;
     }
     const Parked parked(state.run->budget());
+    state.wanted = true;
+    state.changed.notify_all();
     while (state.ready.empty()) {
-      if (state.run->stop() || state.finished || interrupted()) return cancelled();
+      if (state.run->stop() || state.finished || interrupted()) {
+        state.wanted = false;
+        return cancelled();
+      }
       state.changed.wait_for(state.mutex, milliseconds(20));
     }
+    state.wanted = false;
   }
   State::Item& front = state.ready.front();
   if (!front.next.ok()) {
     Status error = std::move(front.next).status();
-    --state.ready_rows;
-    ++state.taken;
+    if (is_position(error)) {
+      --state.ready_rows;
+      ++state.taken;
+    }
     state.ready.pop_front();
     state.changed.notify_all();
     return error;

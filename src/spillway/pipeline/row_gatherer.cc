@@ -61,23 +61,46 @@ Status RowGatherer::add(const Chunk& rows) {
     origin_ = rows.origins().at(0);
     origin_.weight = 0;
   }
-  origin_.weight += rows.origins().total_weight(rows.rows());
   for (std::size_t c = 0; c < parts_.size(); ++c) {
     Part& part = parts_[c];
     const Column& column = rows.columns()[c];
     const bool fine = !part.mismatch;
+    Status added;
     if (column.is_block()) {
-      SW_RETURN_IF_ERROR(add_block(part, column.block()));
+      added = add_block(part, column.block());
     } else {
-      for (const Tensor& row : column.each()) SW_RETURN_IF_ERROR(add_row(part, row));
+      for (std::size_t i = 0; i < column.each().size() && added.ok(); ++i) {
+        added = add_row(part, column.each()[i]);
+      }
+    }
+    if (!added.ok()) {
+      for (Part& each : parts_) cut(each, rows_);
+      return added;
     }
     if (fine && part.mismatch) {
       part.mismatch->component = c;
       part.mismatch->origin = rows.origins().describe(part.mismatch->row - rows_);
     }
   }
+  origin_.weight += rows.origins().total_weight(rows.rows());
   rows_ += rows.rows();
   return {};
+}
+
+// Forgets what came behind the first `rows` rows.
+void RowGatherer::cut(Part& part, std::int64_t rows) {
+  if (part.mismatch && part.mismatch->row >= rows) part.mismatch.reset();
+  while (!part.out.has_value() && !part.pieces.empty() && part.rows > rows) {
+    const std::int64_t last = part.pieces.back().shape()[0];
+    part.rows -= last;
+    if (part.rows >= rows) {
+      part.pieces.pop_back();
+    } else {
+      part.pieces.back() = part.pieces.back().slice(0, rows - part.rows);
+      part.rows = rows;
+    }
+  }
+  part.rows = std::min(part.rows, rows);
 }
 
 void RowGatherer::note_mismatch(Part& part, const Shape& shape) {
@@ -185,23 +208,23 @@ Result<Row> RowGatherer::finish() {
   for (Part& part : parts_) {
     if (!part.out.has_value()) {
       if (part.pieces.size() == 1) {
-        row.values.push_back(std::move(part.pieces[0]));
+        row.values.push_back(part.pieces[0]);
       } else {
         SW_ASSIGN(Tensor joined, concat_rows(account_, part.pieces));
         row.values.push_back(std::move(joined));
       }
     } else {
       part.out.buffer()->touch();
-      Tensor filled =
-          part.rows == part.capacity ? std::move(part.out) : part.out.slice(0, part.rows);
-      // A remainder must not hold on to the room of a whole batch.
+      Tensor filled = part.rows == part.capacity ? part.out : part.out.slice(0, part.rows);
+      // A remainder should not hold on to the room of a whole batch, if there is any other.
       if (part.rows < part.capacity / 2) {
-        SW_ASSIGN(filled, compact(account_, filled));
+        auto alone = compact(account_, filled, Buffer::Ask::kOptional);
+        if (alone.ok()) filled = std::move(alone).value();
       }
       row.values.push_back(std::move(filled));
     }
-    part = Part();
   }
+  parts_.clear();
   return row;
 }
 

@@ -33,12 +33,14 @@ class RowGatherer {
   RowGatherer(AccountPtr account, std::int64_t most, std::int64_t likely)
       : account_(std::move(account)), most_(most), likely_(likely) {}
 
-  // kResource when the output cannot be reserved. Rows of another shape are counted, not kept.
+  // kResource when the output cannot be reserved: then none of `rows` was added, and the same may
+  // be tried again. Rows of another shape are counted, not kept.
   Status add(const Chunk& rows);
   std::int64_t rows() const { return rows_; }
   // Of the first component that has one, as TensorFlow looks at them.
   const Mismatch* mismatch() const;
-  // The rows as one element: components [rows(), ...]. Only without a mismatch.
+  // The rows as one element: components [rows(), ...]. Only without a mismatch, and once: but when
+  // it fails for want of memory it may be tried again.
   Result<Row> finish();
 
  private:
@@ -54,6 +56,7 @@ class RowGatherer {
   Status add_row(Part& part, const Tensor& row);
   Status copy_in(Part& part, const Tensor& block);
   Status make_room(Part& part, std::int64_t rows);
+  static void cut(Part& part, std::int64_t rows);
   void note_mismatch(Part& part, const Shape& shape);
 
   const AccountPtr account_;

@@ -30,16 +30,19 @@ class TestFunction final : public Function {
   TestFunction(StructurePtr output, std::function<Result<Values>(const Values&)> body)
       : output_(std::move(output)), body_(std::move(body)) {}
 
-  Outcome call(const Chunk& rows, const CallContext&) override {
+  Outcome call(const Chunk& rows, const CallContext& context) override {
     Outcome outcome;
     std::vector<Row> made;
+    std::size_t bytes = 0;
     for (std::int64_t i = 0; i < rows.rows(); ++i) {
+      if (i > 0 && bytes >= context.bytes) break;
       auto result = body_(rows.row(i).values);
       if (!result.ok()) {
         outcome.error = std::move(result).status();
         break;
       }
       made.push_back(Row{std::move(result).value(), {}});
+      bytes += made.back().footprint();
     }
     if (!made.empty()) outcome.out = Chunk::from_rows(output_, std::move(made));
     return outcome;
@@ -237,12 +240,30 @@ std::vector<std::string> drain(Iterator& it, const Demand& demand, std::size_t m
   return out;
 }
 
-Opened open(const NodePtr& node) {
-  auto run = Run::open(node, {}, Budget::process());
+Opened open(const NodePtr& node) { return open(node, Budget::process()); }
+
+Opened open(const NodePtr& node, Budget& budget) {
+  auto run = Run::open(node, {}, budget);
   EXPECT_TRUE(run.ok()) << (run.ok() ? "" : run.error().message());
   auto it = run.value()->open_root();
   EXPECT_TRUE(it.ok()) << (it.ok() ? "" : it.error().message());
   return {std::move(run).value(), std::move(it).value()};
+}
+
+NodePtr large_rows(std::int64_t count) {
+  const auto fill = [](const Values& in) -> Result<Values> {
+    return Values{i64s(std::vector<std::int64_t>(kLargeRow, *in[0].as<std::int64_t>()))};
+  };
+  return node("map", {{"map_func", fn(i64_spec({kUnknownDim}), fill)}}, {range(count)});
+}
+
+Scarcity::Scarcity(std::size_t limit)
+    : budget_(limit), keeper_(budget_.open_account("somebody else")), consuming_(budget_) {}
+
+void Scarcity::leave(std::size_t bytes) {
+  kept_ = {};
+  const std::size_t free = budget_.free_pool();
+  if (free > bytes) kept_ = std::move(*keeper_->try_reserve(free - bytes));
 }
 
 std::vector<std::string> elements(const NodePtr& node, std::size_t most) {

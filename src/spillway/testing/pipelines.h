@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "spillway/memory/activity.h"
 #include "spillway/pipeline/operator.h"
 #include "spillway/pipeline/run.h"
 
@@ -48,5 +49,26 @@ struct Opened {
   IteratorPtr it;
 };
 Opened open(const NodePtr& node);
+Opened open(const NodePtr& node, Budget& budget);
+
+// Vectors of 64 KiB, one an element of range(count), that say their number in every item.
+NodePtr large_rows(std::int64_t count);
+inline constexpr std::int64_t kLargeRow = 8192;  // items
+
+// A budget all but full, as seen by a consumer inside next(): what asks for memory is told soon.
+class Scarcity {
+ public:
+  explicit Scarcity(std::size_t limit);
+  Budget& budget() { return budget_; }
+  // Leaves `bytes` of the pool.
+  void leave(std::size_t bytes);
+  void end() { kept_ = {}; }
+
+ private:
+  Budget budget_;
+  const AccountPtr keeper_;
+  Reservation kept_;
+  const Consuming consuming_;
+};
 
 }  // namespace spillway::testing

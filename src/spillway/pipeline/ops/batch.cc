@@ -45,12 +45,13 @@ Chunk view_batches(const Chunk& rows, std::int64_t batches, std::int64_t size,
           rows.origins().grouped(batches * size, size)};
 }
 
-// A batch is finished or given up within one pull(), so the only state is the input's.
+// A batch that could not be finished for want of memory, or because we were stopped, stays for the
+// next pull(); a checkpoint goes back to its first row, so the only state is the input's.
 class BatchIterator final : public Iterator {
  public:
   BatchIterator(const OpenContext& context, IteratorPtr input)
       : Iterator(context.stage(), context.epoch()),
-        input_(std::move(input)),
+        input_(std::move(input), Input::Habit::kHolds),
         size_(context.node().int_param("batch_size")),
         drop_(context.node().bool_param("drop_remainder")),
         structure_(context.node().structure()),
@@ -60,12 +61,27 @@ class BatchIterator final : public Iterator {
   }
 
   Next pull(const Demand& demand) override {
-    const std::int64_t left = available_ < 0 ? -1 : available_ - input_.position();
-    RowGatherer batch(account(), size_, left);
+    if (!batch_) {
+      input_.forget_before(input_.position());
+      const std::int64_t left = available_ < 0 ? -1 : available_ - input_.position();
+      batch_.emplace(account(), size_, left);
+    }
+    Next next = gather(demand, *batch_);
+    if (next.ok() || is_position(next.error())) batch_.reset();
+    return next;
+  }
+
+  Status save(StateWriter& out) const override {
+    return input_.save(out, input_.position() - (batch_ ? batch_->rows() : 0));
+  }
+  Status restore(StateReader& in) override { return input_.restore(in); }
+
+ private:
+  Next gather(const Demand& demand, RowGatherer& batch) {
     for (;;) {
       Next next = input_.next(wish(demand, batch.rows()));
       if (!next.ok()) {
-        stats().dropped += batch.rows();
+        if (is_position(next.error())) stats().dropped += batch.rows();
         return next;
       }
       if (!next.value()) return remainder(batch);
@@ -75,16 +91,17 @@ class BatchIterator final : public Iterator {
       }
       if (batch.rows() == 0 && rows.rows() >= size_) return whole_batches(rows);
       const std::int64_t use = std::min(rows.rows(), size_ - batch.rows());
-      SW_RETURN_IF_ERROR(batch.add(rows.slice(0, use)));
+      if (Status added = batch.add(rows.slice(0, use)); !added.ok()) {
+        const std::int64_t lost = is_position(added) ? use : 0;
+        stats().dropped += lost == 0 ? 0 : batch.rows() + lost - 1;
+        if (lost < rows.rows()) input_.unread(rows.slice(lost, rows.rows()));
+        return added;
+      }
       if (use < rows.rows()) input_.unread(rows.slice(use, rows.rows()));
       if (batch.rows() == size_) return finish(batch);
     }
   }
 
-  Status save(StateWriter& out) const override { return input_.save(out); }
-  Status restore(StateReader& in) override { return input_.restore(in); }
-
- private:
   // As many whole batches as the demand has room for, at least the rest of this one.
   Demand wish(const Demand& demand, std::int64_t have) const {
     Demand out{size_ - have, std::max(demand.bytes, kPiece), std::max(demand.time_ns, kPieceTime)};
@@ -120,8 +137,10 @@ class BatchIterator final : public Iterator {
       batches = std::max<std::int64_t>(1, static_cast<std::int64_t>(made.size()));
       if (!made.empty()) out = Chunk::from_rows(structure_, std::move(made));
     }
-    const std::int64_t used = batches * size_;
+    const bool again = !out && !is_position(error);
+    const std::int64_t used = again ? 0 : batches * size_;
     if (used < rows.rows()) input_.unread(rows.slice(used, rows.rows()));
+    if (again) return error;
     if (!out) {
       if (error.info().index >= 0) error.edit().index += input_.position() - size_;
       stats().dropped += size_ - 1;
@@ -169,6 +188,7 @@ class BatchIterator final : public Iterator {
   const std::int64_t size_;
   const bool drop_;
   StructurePtr structure_;
+  std::optional<RowGatherer> batch_;
   const std::int64_t available_;  // the input's cardinality
   std::int64_t row_bytes_;
 };

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <thread>
 
+#include "spillway/base/bytes.h"
 #include "spillway/pipeline/generator.h"
 #include "spillway/testing/operator_conformance.h"
 
@@ -111,6 +112,30 @@ TEST(FromGenerator, NeverLooksBeyondAKnownBound) {
   const NodePtr ten = node("take", {{"count", std::int64_t{10}}}, {counting(1000, -1, witness)});
   EXPECT_EQ(elements(ten).size(), 10U);
   EXPECT_EQ(witness->advanced, 10);
+}
+
+TEST(FromGenerator, ThatFindsNoMemoryTellsSoAndGoesOn) {
+  Scarcity scarcity(4 * kMiB);
+  const ObjectPtr factory = std::make_shared<CountingFactory>(5, -1, std::make_shared<Witness>());
+  const NodePtr large =
+      node("from_generator", {{"generator", factory}, {"output_signature", i64_spec({kLargeRow})}});
+  const Opened opened = open(large, scarcity.budget());
+  opened.run->stages()[0]->account()->drop_floor();
+  scarcity.leave(10 * kKiB);
+  for (int i = 0; i < 2; ++i) {
+    const Next refused = opened.it->next(Demand::one());
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().info().type, "BudgetError");
+  }
+  scarcity.end();
+  std::vector<std::int64_t> seen;
+  for (;;) {
+    const Next next = opened.it->next(Demand::one());
+    ASSERT_TRUE(next.ok());
+    if (!next.value()) break;
+    seen.push_back(*next.value()->row(0).values[0].as<std::int64_t>());
+  }
+  EXPECT_EQ(seen, (std::vector<std::int64_t>{0, 1, 2, 3, 4}));
 }
 
 }  // namespace

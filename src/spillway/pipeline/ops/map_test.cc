@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "spillway/base/bytes.h"
 #include "spillway/testing/operator_conformance.h"
 
 namespace spillway::testing {
@@ -101,6 +102,36 @@ TEST(Map, RefusesANonsensicalParallelism) {
       try_node("map", {{"map_func", twice()}, {"num_parallel_calls", std::int64_t{0}}}, {range(1)});
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().code(), Code::kInvalidArgument);
+}
+
+TEST(Map, ReturnsWhenTheDemandHasItsBytes) {
+  const Opened opened = open(large_rows(16));
+  const Next next = opened.it->next(Demand{16, 100 * kKiB, 1'000'000'000});
+  ASSERT_TRUE(next.ok() && next.value());
+  EXPECT_EQ(next.value()->rows(), 2);
+  const Next rest = opened.it->next(Demand{16, 16 * kMiB, 1'000'000'000});
+  ASSERT_TRUE(rest.ok() && rest.value());
+  EXPECT_EQ(rest.value()->rows(), 14);
+  EXPECT_EQ(*rest.value()->row(0).values[0].as<std::int64_t>(), 2);
+}
+
+TEST(Map, RaisesItsGuaranteeToTheLargestRowItMade) {
+  Budget budget(8 * kMiB);
+  const Opened opened = open(large_rows(4), budget);
+  ASSERT_TRUE(opened.it->next(Demand::one()).ok());
+  ASSERT_TRUE(opened.it->next(Demand::one()).ok());
+  EXPECT_GE(opened.it->stage().account()->floor(), 64 * kKiB);
+}
+
+TEST(Map, SaysWhatEveryStageNeedsWhenTheGuaranteesDoNotFit) {
+  Budget budget(40 * kKiB);
+  const Opened opened = open(large_rows(4), budget);
+  ASSERT_TRUE(opened.it->next(Demand::one()).ok());
+  const Next refused = opened.it->next(Demand::one());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().info().type, "FloorTooHigh");
+  EXPECT_NE(refused.error().message().find("map#1 needs 64.0 KiB"), std::string::npos)
+      << refused.error().message();
 }
 
 }  // namespace

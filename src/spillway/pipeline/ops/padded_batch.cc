@@ -241,49 +241,56 @@ Result<Tensor> padded(const AccountPtr& account, std::span<const Tensor> rows, c
   return out;
 }
 
-// A batch is finished or given up within one pull(), so the only state is the input's.
+// A batch that could not be finished for want of memory, or because we were stopped, stays for the
+// next pull(); a checkpoint goes back to its first row, so the only state is the input's.
 class PaddedBatchIterator final : public Iterator {
  public:
   PaddedBatchIterator(const OpenContext& context, IteratorPtr input)
       : Iterator(context.stage(), context.epoch()),
-        input_(std::move(input)),
+        input_(std::move(input), Input::Habit::kHolds),
         size_(context.node().int_param("batch_size")),
         drop_(context.node().bool_param("drop_remainder")) {}
 
   Next pull(const Demand& demand) override {
-    // Rows are kept until the largest is known.
-    std::vector<Chunk> pieces;
-    std::int64_t rows = 0;
     const Demand piece{0, std::max(demand.bytes, 256 * kKiB),
                        std::max<std::int64_t>(demand.time_ns, 1'000'000)};
-    while (rows < size_) {
-      Next next = input_.next(piece.with_rows(size_ - rows));
+    if (rows_ == 0) input_.forget_before(input_.position());
+    while (rows_ < size_) {
+      Next next = input_.next(piece.with_rows(size_ - rows_));
       if (!next.ok()) {
-        stats().dropped += rows;
+        if (is_position(next.error())) stats().dropped += done_with();
         return next;
       }
       if (!next.value()) break;
-      rows += next.value()->rows();
-      pieces.push_back(std::move(*next.value()));
+      rows_ += next.value()->rows();
+      pieces_.push_back(std::move(*next.value()));
     }
-    if (rows == 0) return end_of_data();
-    if (drop_ && rows < size_) {
-      stats().dropped += rows;
+    if (rows_ == 0) return end_of_data();
+    if (drop_ && rows_ < size_) {
+      stats().dropped += done_with();
       return end_of_data();
     }
-    auto row = combine(pieces, rows);
+    auto row = combine(pieces_, rows_);
     if (!row.ok()) {
-      stats().dropped += rows - 1;
+      if (is_position(row.error())) stats().dropped += done_with() - 1;
       return std::move(row).status();
     }
-    stats().used += rows;
+    stats().used += done_with();
     return std::optional<Chunk>(Chunk::from_row(plan_->structure, std::move(row).value()));
   }
 
-  Status save(StateWriter& out) const override { return input_.save(out); }
+  Status save(StateWriter& out) const override {
+    return input_.save(out, input_.position() - rows_);
+  }
   Status restore(StateReader& in) override { return input_.restore(in); }
 
  private:
+  // Lets the rows of this batch go; how many they were.
+  std::int64_t done_with() {
+    pieces_.clear();
+    return std::exchange(rows_, 0);
+  }
+
   Result<Row> combine(std::span<const Chunk> pieces, std::int64_t rows) {
     if (!plan_) {
       const StructurePtr& known = stage().node().inputs()[0]->structure();
@@ -325,6 +332,9 @@ class PaddedBatchIterator final : public Iterator {
   const std::int64_t size_;
   const bool drop_;
   std::optional<Plan> plan_;
+  // Of this batch: kept until the largest is known.
+  std::vector<Chunk> pieces_;
+  std::int64_t rows_ = 0;
 };
 
 constexpr ParamDef kParams[] = {
