@@ -111,7 +111,7 @@ nb::dict describe(const OperatorDef& def) {
   out["inputs"] = def.inputs;
   out["hidden"] = def.hidden;
   nb::list params;
-  for (const ParamDef& param : def.params) {
+  for (const ParamDef& param : def.params.own()) {
     nb::dict p;
     p["name"] = nb::str(param.name.data(), param.name.size());
     const std::string_view type = to_string(param.type);
@@ -122,6 +122,7 @@ nb::dict describe(const OperatorDef& def) {
     params.append(p);
   }
   out["params"] = params;
+  out["policy"] = !def.params.policy().empty();
   return out;
 }
 

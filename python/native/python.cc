@@ -46,8 +46,6 @@ PyObject* text(std::string_view value) {
   return PyUnicode_DecodeUTF8(value.data(), static_cast<Py_ssize_t>(value.size()), "replace");
 }
 
-std::atomic<bool> leaving{false};
-
 PyGILState_STATE enter() {
   while (leaving) pause();
   return PyGILState_Ensure();
@@ -55,12 +53,21 @@ PyGILState_STATE enter() {
 
 }  // namespace
 
+std::atomic<bool> leaving{false};
+
+void park_if_evicted() {
+  while (PyGILState_Check() == 0) pause();
+}
+
 void leave_interpreter() { leaving = true; }
 
 WithGil::WithGil() : state_(enter()) {
   if (dropped.load(std::memory_order_relaxed) != nullptr) drop_pending_objects();
 }
-WithGil::~WithGil() { PyGILState_Release(state_); }
+WithGil::~WithGil() {
+  if (leaving) park_if_evicted();
+  PyGILState_Release(state_);
+}
 
 std::shared_ptr<void> keep_object(Ref object) {
   return std::shared_ptr<void>(std::make_shared<Kept>(object.release()));

@@ -11,6 +11,7 @@
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,6 +19,12 @@
 #include "spillway/base/status.h"
 
 namespace spillway::python {
+
+// Whether the interpreter is about to end: from then on no thread of ours enters it again.
+extern std::atomic<bool> leaving;
+// An interpreter that ends takes threads that come back from user code off their stacks, whose
+// destructors then run without the GIL. Such a thread sleeps here until the process is gone.
+void park_if_evicted();
 
 // An owned reference. Only with the GIL.
 class Ref {
@@ -34,7 +41,11 @@ class Ref {
     std::swap(object_, other.object_);
     return *this;
   }
-  ~Ref() { Py_XDECREF(object_); }
+  ~Ref() {
+    if (object_ == nullptr) return;
+    if (leaving.load(std::memory_order_relaxed)) park_if_evicted();
+    Py_DECREF(object_);
+  }
   PyObject* get() const { return object_; }
   PyObject* release() { return std::exchange(object_, nullptr); }
   explicit operator bool() const { return object_ != nullptr; }
@@ -56,8 +67,8 @@ class WithGil {
   PyGILState_STATE state_;
 };
 
-// From now on no thread of ours enters the interpreter again: one that tries sleeps until the
-// process is gone. Called when the interpreter is about to end, with the GIL.
+// From now on a thread of ours that tries to enter the interpreter sleeps until the process is
+// gone. Called when the interpreter is about to end, with the GIL.
 void leave_interpreter();
 
 class WithoutGil {

@@ -23,6 +23,7 @@ from spillway.dtypes import DType, as_dtype
 from spillway.numpy_guard import explain_refusals as _explain_refusals
 from spillway.optional import Optional
 from spillway.options import Options
+from spillway.policies import OnError
 from spillway.seeds import set_seed
 from spillway.specs import DatasetSpec, NoneSpec, OptionalSpec, TensorSpec
 from spillway.tensor import Tensor
@@ -38,6 +39,7 @@ __all__ = [
     "DatasetSpec",
     "Memory",
     "NoneSpec",
+    "OnError",
     "Optional",
     "OptionalSpec",
     "Options",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spillway import _native
+from spillway import _native, policies
 
 _TYPES = {
     "int": "int",
@@ -36,12 +36,17 @@ def _signature(op: dict[str, Any], typed: bool) -> list[str]:
     if any(param["type"] == "function" for param in op["params"]):
         out.append("output_signature: Any = ..." if typed else "output_signature=None")
     out.append("name: str | None = ..." if typed else "name=None")
+    if op["policy"]:
+        out.append("*")
+        out += [f"{name}: Any = ..." if typed else f"{name}=None" for name in policies.NAMES]
     return out
 
 
 def _docstring(op: dict[str, Any]) -> str:
     lines = [op["summary"], ""]
     lines += [f"{p['name']}: {p['doc']}." for p in op["params"]]
+    if op["policy"]:
+        lines.append(f"{', '.join(policies.NAMES)}: for elements that fail, see `OnError`.")
     if op["example"]:
         lines += [
             "",
@@ -64,9 +69,10 @@ def _method(op: dict[str, Any]) -> str:
     head = "    @staticmethod\n" if static else ""
     args = args if static else ["self", *args]
     caller = "None" if static else "self"
+    given = ", ".join(f"{name}={name}" for name in policies.NAMES) if op["policy"] else ""
     return (
         f"{head}    def {op['name']}({', '.join(args)}):\n"
-        f"        return _apply({op['name']!r}, {caller}, ({names}), {signature}, name)\n"
+        f"        return _apply({op['name']!r}, {caller}, ({names}), {signature}, name, dict({given}))\n"
         f"    {op['name']}.__doc__ = _DOCS[{op['name']!r}]\n"
     )
 
@@ -96,11 +102,9 @@ def stub() -> str:
             continue
         static = "@staticmethod" in _method(op)
         args = _signature(op, typed=True)
-        required = [a for a in args if "= ..." not in a]
-        optional = [a for a in args if "= ..." in a]
         if static:
             lines.append("    @staticmethod")
-        shown = ", ".join([*([] if static else ["self"]), *required, *optional])
+        shown = ", ".join([*([] if static else ["self"]), *args])
         lines.append(f"    def {op['name']}({shown}) -> Dataset: ...")
     return "\n".join(lines) + "\n"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from spillway import _native, functions, nest
+from spillway import _native, functions, nest, policies
 from spillway._operators import Operators, definitions
 from spillway.audit import Audit, Report
 from spillway.dtypes import as_dtype
@@ -197,14 +197,14 @@ class Dataset(Operators):
         return _make("from_tensors", [_native.element(tensors, None, True)], [], name)
 
     @staticmethod
-    def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
+    def from_tensor_slices(tensors: Any, name: str | None = None, **policy: Any) -> Dataset:
         """The rows of `tensors`: their first dimensions must agree. Arrays are not copied.
 
         >>> import spillway as sw
         >>> list(sw.Dataset.from_tensor_slices({"x": [1, 2], "y": [3, 4]}))
         [{'x': np.int32(1), 'y': np.int32(3)}, {'x': np.int32(2), 'y': np.int32(4)}]
         """
-        return _make("from_tensor_slices", [_native.element(tensors, None, True)], [], name)
+        return _make("from_tensor_slices", [_native.element(tensors, None, True)], [], name, policy)
 
     @staticmethod
     def from_generator(
@@ -215,6 +215,7 @@ class Dataset(Operators):
         output_signature: Any = None,
         read_ahead: int | None = None,
         name: str | None = None,
+        **policy: Any,
     ) -> Dataset:
         """Elements of a generator, which runs on a thread of its own, ahead of the consumer.
 
@@ -240,7 +241,7 @@ class Dataset(Operators):
             functions.fingerprint(generator),
             functions.name_of(generator),
         )
-        return _make("from_generator", [native, structure, read_ahead], [], name)
+        return _make("from_generator", [native, structure, read_ahead], [], name, policy)
 
     @staticmethod
     def list_files(
@@ -248,19 +249,24 @@ class Dataset(Operators):
         shuffle: bool | None = None,
         seed: int | None = None,
         name: str | None = None,
+        **policy: Any,
     ) -> Dataset:
         """Paths that match a glob pattern, or several; shuffled unless `shuffle=False`."""
         if isinstance(file_pattern, os.PathLike):
             file_pattern = os.fspath(file_pattern)
         patterns = np.asarray(file_pattern, dtype=object)
-        ds = _make("list_files", [_native.element(patterns, None, False)], [], name)
+        ds = _make("list_files", [_native.element(patterns, None, False)], [], name, policy)
         if shuffle is False:
             return ds
         return ds.shuffle(max(len(ds), 1), seed=seed)
 
     @staticmethod
     def zip(
-        *args: Any, datasets: Any = None, strict: bool = False, name: str | None = None
+        *args: Any,
+        datasets: Any = None,
+        strict: bool = False,
+        name: str | None = None,
+        **policy: Any,
     ) -> Dataset:
         """Walks datasets together; ends with the shortest, or with `strict` insists on one length.
 
@@ -288,7 +294,7 @@ class Dataset(Operators):
                 )
         flat = nest.flatten(given)
         shape = to_structure(nest.map_structure(lambda _: TensorSpec((), "int64"), given))
-        return _make("zip", [None, shape, bool(strict)], flat, name)
+        return _make("zip", [None, shape, bool(strict)], flat, name, policy)
 
     @staticmethod
     def counter(
@@ -362,6 +368,7 @@ class Dataset(Operators):
         reshuffle_each_iteration: bool | None = None,
         shrink: bool = False,
         name: str | None = None,
+        **policy: Any,
     ) -> Dataset:
         """Draws each element from a buffer of the next `buffer_size`, in TensorFlow's own order.
 
@@ -374,7 +381,7 @@ class Dataset(Operators):
         """
         pair = seed_pair(seed)
         reshuffle = True if reshuffle_each_iteration is None else bool(reshuffle_each_iteration)
-        return _make("shuffle", [int(buffer_size), *pair, reshuffle, bool(shrink)], [self], name)
+        return _make("shuffle", [int(buffer_size), *pair, reshuffle, bool(shrink)], [self], name, policy)
 
     def padded_batch(
         self,
@@ -383,6 +390,7 @@ class Dataset(Operators):
         padding_values: Any = None,
         drop_remainder: bool = False,
         name: str | None = None,
+        **policy: Any,
     ) -> Dataset:
         """Batches elements of different shapes, padded to the largest or to `padded_shapes`.
 
@@ -399,7 +407,7 @@ class Dataset(Operators):
         shapes = padding.shapes(self, padded_shapes)
         values = padding.values(self, padding_values)
         params = [int(batch_size), shapes, values, bool(drop_remainder)]
-        return _make("padded_batch", params, [self], name)
+        return _make("padded_batch", params, [self], name, policy)
 
     def interleave(
         self,
@@ -410,6 +418,7 @@ class Dataset(Operators):
         deterministic: bool | None = None,
         output_signature: Any = None,
         name: str | None = None,
+        **policy: Any,
     ) -> Dataset:
         """Walks several datasets, made by `map_func`, in turns.
 
@@ -429,7 +438,7 @@ class Dataset(Operators):
             _calls(num_parallel_calls),
             deterministic,
         ]
-        return _make("interleave", params, [self], name)
+        return _make("interleave", params, [self], name, policy)
 
     def bucket_by_sequence_length(
         self,
@@ -469,6 +478,32 @@ class Dataset(Operators):
             )
         return dataset
 
+    def on_error(
+        self,
+        action: str | policies.OnError,
+        retries: int | None = None,
+        backoff: float | None = None,
+        max_errors: int | None = None,
+        max_error_rate: float | None = None,
+        quarantine: str | os.PathLike[str] | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Says what becomes of elements that failed in any stage before; see `OnError`.
+
+        >>> import spillway as sw
+        >>> ds = sw.Dataset.range(4).map(lambda x: 12 // x)
+        >>> [int(x) for x in ds.on_error("skip")]
+        [12, 6, 4]
+        """
+        given = dict(
+            zip(
+                policies.NAMES,
+                (action, retries, backoff, max_errors, max_error_rate, quarantine),
+                strict=True,
+            )
+        )
+        return _make("on_error", policies.params(given), [self], name)
+
     def with_options(self, options: Options, name: str | None = None) -> Dataset:
         """Chooses things for the whole pipeline; merged with what was chosen before."""
         return _make("with_options", [options.to_json()], [self], name)
@@ -477,17 +512,18 @@ class Dataset(Operators):
         """What was chosen with `with_options`, merged over the whole pipeline; read only."""
         return Options.of_node(self._node)
 
-    def to_json_hash(self) -> str:
-        """The spec's hash as text."""
-        return f"{self._node.hash:016x}"
-
 
 _RESULTS = {"map_func", "scan_func", "reduce_func", "predicate"}
 _DATASET_FUNCTIONS = {("flat_map", "map_func"), ("group_by_window", "reduce_func")}
 
 
 def apply_operator(
-    op: str, caller: Dataset | None, values: tuple[Any, ...], signature: Any, name: str | None
+    op: str,
+    caller: Dataset | None,
+    values: tuple[Any, ...],
+    signature: Any,
+    name: str | None,
+    policy: dict[str, Any],
 ) -> Dataset:
     """Makes the node of an operator from a method's arguments, converted as it defines them."""
     params: list[Any] = []
@@ -510,7 +546,7 @@ def apply_operator(
                 params.append(_function(value, declared))
         else:
             params.append(_convert(kind, value, op, definition["name"]))
-    return _make(op, params, inputs, name)
+    return _make(op, params, inputs, name, policy)
 
 
 def _convert(kind: str, value: Any, op: str, name: str) -> Any:
@@ -572,8 +608,16 @@ def _cycle_length(num_parallel_calls: int | None) -> int:
     return min(int(num_parallel_calls), cpus)
 
 
-def _make(op: str, params: list[Any], inputs: list[Any], name: str | None) -> Dataset:
+def _make(
+    op: str,
+    params: list[Any],
+    inputs: list[Any],
+    name: str | None,
+    policy: dict[str, Any] | None = None,
+) -> Dataset:
     nodes = [dataset._node for dataset in inputs]
+    if policy:
+        params = params + policies.params(policy)
     return Dataset(_native.node(op, params, nodes, user_line(), name or ""))
 
 

@@ -98,6 +98,11 @@ class Builder:
     def _source(self, source: Step, where: str) -> Dataset:
         return SOURCES[source["op"]](self, source)
 
+    def again(self, program: dict[str, Any]) -> Dataset:
+        """An equal pipeline, built anew over the same files."""
+        self._made = 0
+        return self.program(program)
+
     def files(self, names: list[str]) -> Path:
         self._made += 1
         folder = Path(self.directory) / f"d{self._made}"

@@ -42,6 +42,7 @@ class Reading:
     numpy: Callable[[Any], Any]
     classes: Callable[[Exception], list[str]]
     message: Callable[[Exception], str]
+    open: Callable[[Any], Any] = iter
 
 
 def run(program: dict[str, Any], builder: Builder, reading: Reading) -> dict[str, Any]:
@@ -64,7 +65,7 @@ def run(program: dict[str, Any], builder: Builder, reading: Reading) -> dict[str
     if program.get("reduce") is not None:
         outcome["epochs"] = [run_of.reduced(ds, spec, program["reduce"])]
     else:
-        outcome["epochs"] = [run_of.epoch(ds, spec, limit) for limit in program["epochs"]]
+        outcome["epochs"] = [run_of.epoch(ds, spec, limit, reading.open) for limit in program["epochs"]]
     return outcome
 
 
@@ -73,10 +74,12 @@ class _Run:
         self.builder = builder
         self.reading = reading
 
-    def epoch(self, ds: Any, spec: Nest, limit: int | None) -> list[Any]:
+    def epoch(
+        self, ds: Any, spec: Nest, limit: int | None, open_: Callable[[Any], Any] = iter
+    ) -> list[Any]:
         """The events of one iteration; `"end"` and `"cut"` say how it ended."""
         try:
-            iterator = iter(ds)
+            iterator = open_(ds)
         except Exception as error:
             return [self.error(error), "no iterator"]
         return list(self.events(iterator, spec, EVENTS if limit is None else limit))

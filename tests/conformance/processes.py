@@ -19,6 +19,8 @@ TENSORFLOW_STARTS_IN = 180.0
 SPILLWAY_STARTS_IN = 30.0
 PROGRAM_SECONDS = 20.0
 PROGRAMS_A_PROCESS = 400
+# What a mode of run_spillway needs before the engine starts.
+ENVIRONMENT = {"jitter": {"SPILLWAY_TEST_JITTER": "1"}}
 
 Data = dict[str, Any]
 
@@ -37,14 +39,14 @@ def tensorflow_python() -> str:
 
 
 class _Worker:
-    def __init__(self, interpreter: str, module: str, starts_in: float) -> None:
+    def __init__(self, interpreter: str, module: str, starts_in: float, mode: str = "") -> None:
         package = __name__.rpartition(".")[0]
         paths = [str(Path(__file__).resolve().parents[package.count(".") + 1])]
         paths += [path for path in [os.environ.get("PYTHONPATH")] if path]
         self.process = subprocess.Popen(
-            [interpreter, "-m", f"{package}.{module}"],
+            [interpreter, "-m", f"{package}.{module}", *([mode] if mode else [])],
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            env={**os.environ, **ENVIRONMENT.get(mode, {}), "PYTHONPATH": os.pathsep.join(paths)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -94,13 +96,13 @@ class _Worker:
 
 
 def _outcomes(
-    interpreter: str, module: str, starts_in: float, programs: Iterable[Data]
+    interpreter: str, module: str, starts_in: float, programs: Iterable[Data], mode: str = ""
 ) -> Iterator[Data]:
     worker: _Worker | None = None
     try:
         for program in programs:
             if worker is None:
-                worker = _Worker(interpreter, module, starts_in)
+                worker = _Worker(interpreter, module, starts_in, mode)
             outcome = worker.run(program)
             yield outcome
             if "lost" in outcome or worker.served >= PROGRAMS_A_PROCESS:
@@ -116,6 +118,6 @@ def tensorflow(programs: Iterable[Data]) -> Iterator[Data]:
     return _outcomes(tensorflow_python(), "run_tf", TENSORFLOW_STARTS_IN, programs)
 
 
-def spillway(programs: Iterable[Data]) -> Iterator[Data]:
+def spillway(programs: Iterable[Data], mode: str = "plain") -> Iterator[Data]:
     """Spillway's outcome of each program; `{"lost": ...}` where it hung or died."""
-    return _outcomes(sys.executable, "run_spillway", SPILLWAY_STARTS_IN, programs)
+    return _outcomes(sys.executable, "run_spillway", SPILLWAY_STARTS_IN, programs, mode)

@@ -7,6 +7,8 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import spillway as sw
@@ -95,21 +97,63 @@ def classes(error: Exception) -> list[str]:
 READING = Reading(numpy=_numpy, classes=classes, message=lambda error: str(error)[:1000])
 
 
-def outcome(program: dict[str, Any]) -> dict[str, Any]:
+class Resumed:
+    """Passes that are saved after every event and go on in a pipeline built anew."""
+
+    def __init__(self, rebuild: Callable[[], Any]) -> None:
+        self._rebuild = rebuild
+        self._ds: Any = None
+        self._iterator: Any = None
+
+    def open(self, ds: Any) -> Resumed:
+        """The next pass: over the pipeline that the last one ended in."""
+        self._ds = self._ds or ds
+        self._iterator = iter(self._ds)
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            return next(self._iterator)
+        finally:
+            state = self._iterator.save()
+            self._ds = self._rebuild()
+            self._iterator = iter(self._ds)
+            self._iterator.restore(state)
+
+
+# What a pipeline does must not depend on any of these.
+MODES = ("plain", "one_thread", "jitter", "floor", "resume", "ahead")
+# Holds an element of every stage of any recorded program, and little more: 4 KiB a stage, for the
+# passes of a program that were not collected yet.
+FLOOR = "256KiB"
+
+
+def outcome(program: dict[str, Any], mode: str = "plain") -> dict[str, Any]:
     """What Spillway does with one program."""
-    builder = Exact(Spillway())
+    make = Builder if mode == "ahead" else Exact
+    builder = make(Spillway())
+    reading = READING
+    if mode == "resume":
+        reading = replace(READING, open=Resumed(lambda: builder.again(program)).open)
+    settings: dict[str, Any] = {}
+    if mode == "one_thread":
+        settings["threads"] = 1
+    if mode == "floor":
+        settings["memory_limit"] = FLOOR
     try:
-        return run(program, builder, READING)
+        with sw.configure(**settings) if settings else nullcontext():
+            return run(program, builder, reading)
     finally:
         builder.close()
 
 
 def main() -> None:
+    mode = sys.argv[1] if len(sys.argv) > 1 else "plain"
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for line in sys.stdin:
         try:
-            result = outcome(json.loads(line))
+            result = outcome(json.loads(line), mode)
         except Exception as error:
             result = {"harness": f"{type(error).__name__}: {error}"}
         out.write(json.dumps(result, separators=(",", ":")) + "\n")

@@ -29,7 +29,7 @@ std::string table(const Lines& lines, const std::string& indent) {
 std::string signature(const OperatorDef& def) {
   std::string text(def.name);
   text += "(";
-  for (const ParamDef& param : def.params) {
+  for (const ParamDef& param : def.params.own()) {
     if (text.back() != '(') text += ", ";
     text += param.name;
     if (!param.fallback.empty()) text.append("=").append(param.fallback);
@@ -51,13 +51,18 @@ std::string describe_operators() {
 std::string describe_operator(const OperatorDef& def) {
   std::string text = signature(def) + "\n\n" + std::string(def.summary) + "\n";
   Lines lines;
-  for (const ParamDef& param : def.params) {
+  for (const ParamDef& param : def.params.own()) {
     std::string type(to_string(param.type));
     if (!param.fallback.empty()) type.append(" = ").append(param.fallback);
     lines.push_back({std::string(param.name), type,
                      std::string(param.doc) + (param.tuning ? " (never changes results)" : "")});
   }
   if (!lines.empty()) text += "\n" + table(lines, "  ");
+  if (!def.params.policy().empty()) {
+    text += "\n  and for elements that fail:";
+    for (const ParamDef& param : def.params.policy()) text.append(" ").append(param.name);
+    text += "\n";
+  }
   if (!def.example.empty()) {
     text += "\n  ";
     for (const char c : def.example) text += c == '\n' ? std::string("\n  ") : std::string(1, c);

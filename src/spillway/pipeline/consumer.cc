@@ -122,7 +122,9 @@ Result<std::string> Consumer::save() const {
   out.put(kVersion);
   out.put(static_cast<std::int64_t>(run_->root()->hash()));
   out.put(ended_ ? 1 : 0);
-  if (!ended_) {
+  if (ended_) {
+    save_shared(*run_->root(), out);
+  } else {
     if (closed_)
       return Status::error(ErrorKind::kUser, Code::kFailedPrecondition,
                            "save: the iterator is closed");
@@ -152,7 +154,7 @@ Status Consumer::restore(std::string_view state) {
   SW_RETURN_IF_ERROR(in.get(ended));
   if (ended != 0) {
     ended_ = true;
-    return {};
+    return restore_shared(*run_->root(), in);
   }
   if (position_ != 0 || chunk_rows_ != 0 || ahead_ != nullptr) {
     return Status::error(ErrorKind::kUser, Code::kFailedPrecondition,

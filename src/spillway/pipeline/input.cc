@@ -94,7 +94,9 @@ Status Input::save(StateWriter& out, std::int64_t position) const {
     // Nothing was pulled yet: the input is where it was opened or restored to.
     if (below_ == nullptr) {
       out.put(kNotOpened);
-      out.put(std::string_view());
+      StateWriter shared;
+      save_shared(*late_->node().inputs()[which_], shared);
+      out.put(shared.bytes());
       return {};
     }
     if (position != position_) return internal_bug("checkpoint: position ", position, " forgotten");
@@ -118,10 +120,13 @@ Status Input::restore(StateReader& in) {
   SW_RETURN_IF_ERROR(in.get(state));
   pulled_ = position_;
   next_note_ = position_;
-  if (passed == kNotOpened) return {};
+  StateReader below(state);
+  if (passed == kNotOpened) {
+    if (!late_) return invalid_argument("checkpoint: bad position");
+    return restore_shared(*late_->node().inputs()[which_], below);
+  }
   SW_RETURN_IF_ERROR(open_late());
   if (position_ < 0 || passed > position_) return invalid_argument("checkpoint: bad position");
-  StateReader below(state);
   SW_RETURN_IF_ERROR(below_->restore(below));
   if (passed > 0) SW_RETURN_IF_ERROR(below_->skip(passed));
   const MutexLock lock(mutex_);

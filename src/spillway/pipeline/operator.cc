@@ -1,5 +1,7 @@
 #include "spillway/pipeline/operator.h"
 
+#include <algorithm>
+
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
 #include "spillway/pipeline/run.h"
@@ -9,6 +11,13 @@ namespace {
 
 // Time spent in the stages below, so that each stage counts only its own.
 thread_local std::int64_t below_ns = 0;
+
+Result<StagePtr> nested_stage(const Stage& outer, const NodePtr& inner) {
+  auto stage = std::make_shared<Stage>(
+      outer.run(), inner, outer.name() + "/" + std::string(inner->op().name), outer.account());
+  SW_RETURN_IF_ERROR(stage->set_own_policy());
+  return stage;
+}
 
 }  // namespace
 
@@ -75,15 +84,13 @@ Result<IteratorPtr> OpenContext::open_input(std::size_t i, std::int64_t epoch,
   StagePtr below = run().stage_of(*input);
   // Inside a nested dataset the stages are made as they are opened and share one account.
   if (below == nullptr) {
-    below = std::make_shared<Stage>(
-        run(), input, stage_->name() + "/" + std::string(input->op().name), stage_->account());
+    SW_ASSIGN(below, nested_stage(*stage_, input));
   }
   return input->op().open(OpenContext(std::move(below), epoch, outer_, bound));
 }
 
 Result<IteratorPtr> OpenContext::open_nested(const NodePtr& inner, const Origin& outer) const {
-  auto below = std::make_shared<Stage>(
-      run(), inner, stage_->name() + "/" + std::string(inner->op().name), stage_->account());
+  SW_ASSIGN(StagePtr below, nested_stage(*stage_, inner));
   return inner->op().open(OpenContext(std::move(below), epoch_, outer));
 }
 
@@ -112,6 +119,35 @@ bool may_overpull(const Node& node) {
     if (!may_overpull(*input)) return false;
   }
   return true;
+}
+
+namespace {
+
+void collect_shared(const Node& node, std::vector<const Node*>& seen,
+                    std::vector<std::shared_ptr<SharedState>>& out) {
+  if (std::ranges::find(seen, &node) != seen.end()) return;
+  seen.push_back(&node);
+  for (const NodePtr& input : node.inputs()) collect_shared(*input, seen, out);
+  if (node.op().shared == nullptr) return;
+  if (auto state = node.op().shared(node)) out.push_back(std::move(state));
+}
+
+std::vector<std::shared_ptr<SharedState>> shared_states(const Node& node) {
+  std::vector<const Node*> seen;
+  std::vector<std::shared_ptr<SharedState>> out;
+  collect_shared(node, seen, out);
+  return out;
+}
+
+}  // namespace
+
+void save_shared(const Node& node, StateWriter& out) {
+  for (const auto& state : shared_states(node)) state->save(out);
+}
+
+Status restore_shared(const Node& node, StateReader& in) {
+  for (const auto& state : shared_states(node)) SW_RETURN_IF_ERROR(state->restore(in));
+  return {};
 }
 
 Result<Inferred> infer_same(const Node& node) {

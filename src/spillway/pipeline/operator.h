@@ -131,7 +131,7 @@ struct OperatorDef {
   std::string_view name;
   std::string_view summary;  // first line of the docstring
   std::string_view example;  // runnable, with its result, as a doctest
-  std::span<const ParamDef> params;
+  ParamList params;
   int inputs = 1;  // 0: a source; 1: continues a dataset; more come from kDataset(s) parameters
   Effects effects = Effects::kNone;
   bool fallible = false;
@@ -142,6 +142,8 @@ struct OperatorDef {
   Result<IteratorPtr> (*open)(const OpenContext& context) = nullptr;
   // Null, or null result: no random access.
   IndexedPtr (*index)(const Node& node) = nullptr;
+  // Null: every pass is like the first.
+  std::shared_ptr<SharedState> (*shared)(const Node& node) = nullptr;
 };
 
 std::span<const OperatorDef* const> all_operators();
@@ -153,6 +155,10 @@ IndexedPtr open_indexed(const Node& node);
 bool is_pure(const Node& node);
 // No user code and no shared state: pulling more than asked is not observable.
 bool may_overpull(const Node& node);
+
+// What a pass over the subtree that was not opened yet, or has ended, leaves to the next one.
+void save_shared(const Node& node, StateWriter& out);
+Status restore_shared(const Node& node, StateReader& in);
 
 // infer() of operators that change nothing.
 Result<Inferred> infer_same(const Node& node);

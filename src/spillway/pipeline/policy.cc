@@ -11,6 +11,7 @@
 
 #include "spillway/base/base64.h"
 #include "spillway/base/bytes.h"
+#include "spillway/pipeline/operator.h"
 #include "spillway/pipeline/structure_json.h"
 
 namespace spillway {
@@ -32,9 +33,8 @@ std::uint64_t key_of(const std::string& stage, const std::string& origin, std::i
   return hash.value();
 }
 
-}  // namespace
-
-Result<OnError::Action> OnError::parse(std::string_view action) {
+Result<OnError::Action> parse(std::string_view action) {
+  using Action = OnError::Action;
   if (action == "raise") return Action::kRaise;
   if (action == "skip") return Action::kSkip;
   if (action == "retry") return Action::kRetry;
@@ -43,6 +43,26 @@ Result<OnError::Action> OnError::parse(std::string_view action) {
       invalid_argument("on_error must be 'raise', 'skip', 'retry' or 'quarantine': '", action, "'");
   status.edit().type = "ValueError";
   return status;
+}
+
+}  // namespace
+
+Result<OnError> OnError::of(const Node& node, std::string_view action_param) {
+  SW_ASSIGN(const Action action, parse(node.string_param(action_param, "raise")));
+  OnError policy;
+  policy.action = action;
+  policy.retries = node.int_param("retries", action == Action::kRetry ? 2 : 0);
+  policy.backoff_s = node.float_param("backoff", 0.1);
+  policy.max_errors = node.int_param("max_errors", -1);
+  policy.max_error_rate = node.float_param("max_error_rate", -1);
+  policy.quarantine = node.string_param("quarantine");
+  if (action == Action::kQuarantine && policy.quarantine.empty()) {
+    Status status = invalid_argument(node.op().name, ": ", action_param,
+                                     "='quarantine' must come with quarantine=<file>");
+    status.edit().type = "ValueError";
+    return status;
+  }
+  return policy;
 }
 
 Result<std::shared_ptr<Quarantine>> Quarantine::open(const std::string& path) {

@@ -11,6 +11,8 @@
 
 namespace spillway {
 
+class Node;
+
 // What to do with an element that fails. Acts when the row leaves its stage, in order.
 struct OnError {
   enum class Action : std::uint8_t { kRaise, kSkip, kRetry, kQuarantine };
@@ -21,8 +23,11 @@ struct OnError {
   double max_error_rate = -1;    // of rows that left, from the 100th on
   std::string quarantine;        // file for kQuarantine
 
-  // "skip", "raise", "retry", "quarantine"; kUser error otherwise.
-  static Result<Action> parse(std::string_view action);
+  bool skips() const { return action == Action::kSkip || action == Action::kQuarantine; }
+
+  // From a node's policy parameters; kUser error for an unknown action or one without its file.
+  // `action_param` names the parameter with the action.
+  static Result<OnError> of(const Node& node, std::string_view action_param = "on_error");
 };
 
 // One element that did not get through.

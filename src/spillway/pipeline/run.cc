@@ -31,6 +31,7 @@ Result<std::shared_ptr<Run>> Run::open(NodePtr root, RunOptions options, Budget&
       run->options_.pipeline_name.empty() ? "pipeline" : run->options_.pipeline_name;
   run->account_ = budget.open_account(name, run->root_->line(), outer ? *outer : nullptr);
   run->add_stages(run->root_);
+  SW_RETURN_IF_ERROR(run->set_policies());
   SW_RETURN_IF_ERROR(run->reserve_floors());
   return run;
 }
@@ -52,6 +53,20 @@ void Run::add_stages(const NodePtr& node) {
   auto stage = std::make_shared<Stage>(*this, node, std::move(name), std::move(account));
   by_node_.emplace(node.get(), stage);
   stages_.push_back(std::move(stage));
+}
+
+Status Run::set_policies() {
+  for (const StagePtr& stage : stages_) SW_RETURN_IF_ERROR(stage->set_own_policy());
+  return {};
+}
+
+Result<std::shared_ptr<Quarantine>> Run::quarantine(const std::string& path) {
+  const MutexLock lock(mutex_);
+  std::shared_ptr<Quarantine>& file = quarantines_[path];
+  if (file == nullptr) {
+    SW_ASSIGN(file, Quarantine::open(path));
+  }
+  return file;
 }
 
 // R2: one output a stage that makes any, where its size is known before the first element.

@@ -45,6 +45,9 @@ class Run : public std::enable_shared_from_this<Run> {
   void request_stop() { stop_ = true; }
   const std::atomic<bool>& stop() const { return stop_; }
 
+  // One an opened file: stages, and the passes over a nested dataset, share it.
+  Result<std::shared_ptr<Quarantine>> quarantine(const std::string& path);
+
   void record(AuditEntry entry);
   std::vector<AuditEntry> entries() const;
   std::int64_t entries_lost() const;
@@ -52,6 +55,7 @@ class Run : public std::enable_shared_from_this<Run> {
  private:
   Run(NodePtr root, RunOptions options, Budget& budget);
   void add_stages(const NodePtr& node);
+  Status set_policies();
   Status reserve_floors();
 
   const NodePtr root_;
@@ -65,6 +69,7 @@ class Run : public std::enable_shared_from_this<Run> {
   mutable Mutex mutex_;
   std::vector<AuditEntry> entries_ SW_GUARDED_BY(mutex_);  // bounded
   std::int64_t entries_lost_ SW_GUARDED_BY(mutex_) = 0;
+  std::unordered_map<std::string, std::shared_ptr<Quarantine>> quarantines_ SW_GUARDED_BY(mutex_);
 };
 
 // Set while a thread runs user code for a stage: a pipeline opened there becomes its child (R11).

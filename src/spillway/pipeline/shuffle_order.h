@@ -21,12 +21,12 @@ struct Seeds {
 // The node's own generator: every new pass draws its pair from it, or uses the pair itself when
 // each pass is to be alike. Without a seed from the user (0, 0) both are drawn once, for the
 // node's life. Thread-safe.
-class SeedSource {
+class SeedSource final : public SharedState {
  public:
   SeedSource(Seeds seeds, bool reshuffle);
   Seeds draw();
-  void save(StateWriter& out) const;
-  Status restore(StateReader& in);
+  void save(StateWriter& out) const override;
+  Status restore(StateReader& in) override;
 
  private:
   const bool reshuffle_;

@@ -6,6 +6,7 @@
 
 #include "spillway/base/bytes.h"
 #include "spillway/pipeline/operator.h"
+#include "spillway/pipeline/policy.h"
 
 namespace spillway {
 
@@ -104,6 +105,15 @@ std::string show(const Value& value) {
   return "None";
 }
 
+// What the operator knows of its elements; whoever skips some cannot say how many are left.
+Result<Inferred> infer(const Node& node) {
+  SW_ASSIGN(Inferred inferred, node.op().infer(node));
+  if (node.op().params.policy().empty()) return inferred;
+  SW_ASSIGN(const OnError policy, OnError::of(node));
+  if (policy.skips() && inferred.cardinality >= 0) inferred.cardinality = kUnknownCount;
+  return inferred;
+}
+
 std::uint64_t hash_of(const Node& node, std::unordered_map<const Node*, std::uint64_t>& seen) {
   if (const auto it = seen.find(&node); it != seen.end()) return it->second;
   Fnv64 hash;
@@ -120,9 +130,11 @@ std::uint64_t hash_of(const Node& node, std::unordered_map<const Node*, std::uin
 
 Result<NodePtr> Node::make(const OperatorDef& op, std::vector<Value> params,
                            std::vector<NodePtr> inputs, std::string line, std::string name) {
-  if (params.size() != op.params.size()) {
-    return internal_bug(op.name, ": wants ", op.params.size(), " parameters: ", params.size());
+  if (params.size() != op.params.own().size() && params.size() != op.params.size()) {
+    return internal_bug(op.name, ": wants ", op.params.own().size(),
+                        " parameters: ", params.size());
   }
+  params.resize(op.params.size());  // without a policy: it is None
   for (std::size_t i = 0; i < params.size(); ++i) {
     const ParamDef& def = op.params[i];
     const bool optional = def.fallback == "None";
@@ -139,7 +151,7 @@ Result<NodePtr> Node::make(const OperatorDef& op, std::vector<Value> params,
   node->inputs_ = std::move(inputs);
   node->line_ = std::move(line);
   node->name_ = std::move(name);
-  auto inferred = op.infer(*node);
+  auto inferred = infer(*node);
   if (!inferred.ok()) {
     Status& status = inferred.error();
     if (status.info().stage.empty()) status.edit().stage = std::string(op.name);

@@ -5,9 +5,23 @@
 
 namespace spillway {
 
-void Stage::set_policy(OnError policy, std::shared_ptr<Quarantine> quarantine) {
+Status Stage::set_policy(OnError policy) {
   policy_ = std::move(policy);
-  quarantine_ = std::move(quarantine);
+  if (policy_.action == OnError::Action::kQuarantine) {
+    SW_ASSIGN(quarantine_, run_.quarantine(policy_.quarantine));
+  }
+  return {};
+}
+
+Status Stage::set_own_policy() {
+  if (node_->op().params.policy().empty()) return {};
+  SW_ASSIGN(OnError policy, OnError::of(*node_));
+  return set_policy(std::move(policy));
+}
+
+void Stage::set_retries(const OnError& from) {
+  policy_.retries = from.retries;
+  policy_.backoff_s = from.backoff_s;
 }
 
 void Stage::stamp(Status& error, std::int64_t epoch) const {
@@ -33,10 +47,8 @@ bool Stage::settle(Status& error) {
   const bool minds_all = node_->op().name == "on_error" || node_->op().name == "ignore_errors";
   if (!minds_all && error.info().stage != name_) return false;
   if (!is_position(error) || error.kind() == ErrorKind::kBug) return false;
-  const bool skips =
-      policy_.action == OnError::Action::kSkip || policy_.action == OnError::Action::kQuarantine;
   // Running out of memory or disk is not the element's fault: skipping would lose good data.
-  if (!skips || error.kind() == ErrorKind::kResource) {
+  if (!policy_.skips() || error.kind() == ErrorKind::kResource) {
     ++stats_.failed;
     run_.record({"failed", error, 1});
     return false;

@@ -47,7 +47,9 @@ class Stage {
   const StageStats& stats() const { return stats_; }
 
   const OnError& policy() const { return policy_; }
-  void set_policy(OnError policy, std::shared_ptr<Quarantine> quarantine);
+  Status set_policy(OnError policy);  // opens its quarantine
+  Status set_own_policy();            // the node's
+  void set_retries(const OnError& from);
 
   // Adds stage, line and epoch to an error of this stage's own (not to one passing through).
   void stamp(Status& error, std::int64_t epoch) const;

@@ -42,4 +42,13 @@ class StateReader {
   std::string_view bytes_;
 };
 
+// What the passes over a node share and the next pass depends on (a reshuffle's generator). Goes
+// into the state of a pass that has ended; a pass under way saves it with its iterator.
+class SharedState {
+ public:
+  virtual ~SharedState() = default;
+  virtual void save(StateWriter& out) const = 0;
+  virtual Status restore(StateReader& in) = 0;
+};
+
 }  // namespace spillway

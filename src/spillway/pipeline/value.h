@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -57,6 +58,60 @@ struct ParamDef {
   std::string_view fallback;  // default as Python writes it: "None", "1", "False"; empty: required
   std::string_view doc;
   bool tuning = false;  // changes speed or safety, never results: left out of the hash
+};
+
+// What every stage can be told about elements that fail in it (policy.h reads them).
+inline constexpr ParamDef kPolicyParams[] = {
+    {"on_error", ParamType::kString, "None", "'raise', 'skip', 'retry' or 'quarantine'"},
+    {"retries", ParamType::kInt, "None", "further attempts for an element that fails", true},
+    {"backoff", ParamType::kFloat, "None", "seconds before the first retry, doubled each time",
+     true},
+    {"max_errors", ParamType::kInt, "None", "then TooManyErrors", true},
+    {"max_error_rate", ParamType::kFloat, "None", "share of elements, from the 100th on", true},
+    {"quarantine", ParamType::kString, "None", "file for on_error='quarantine'", true},
+};
+
+// An operator's parameters: its own, then the policy every stage has.
+class ParamList {
+ public:
+  constexpr ParamList() = default;
+  template <std::size_t N>
+  constexpr ParamList(const ParamDef (&own)[N]) : own_(own) {}
+  // Of an operator that is itself a policy.
+  template <std::size_t N>
+  static constexpr ParamList without_policy(const ParamDef (&own)[N]) {
+    ParamList out(own);
+    out.policy_ = {};
+    return out;
+  }
+
+  constexpr std::size_t size() const { return own_.size() + policy_.size(); }
+  constexpr const ParamDef& operator[](std::size_t i) const {
+    return i < own_.size() ? own_[i] : policy_[i - own_.size()];
+  }
+  constexpr std::span<const ParamDef> own() const { return own_; }
+  constexpr std::span<const ParamDef> policy() const { return policy_; }
+
+  class Position {
+   public:
+    Position(const ParamList& list, std::size_t at) : list_(&list), at_(at) {}
+    const ParamDef& operator*() const { return (*list_)[at_]; }
+    Position& operator++() {
+      ++at_;
+      return *this;
+    }
+    bool operator!=(const Position& other) const { return at_ != other.at_; }
+
+   private:
+    const ParamList* list_;
+    std::size_t at_;
+  };
+  Position begin() const { return {*this, 0}; }
+  Position end() const { return {*this, size()}; }
+
+ private:
+  std::span<const ParamDef> own_;
+  std::span<const ParamDef> policy_ = kPolicyParams;
 };
 
 }  // namespace spillway

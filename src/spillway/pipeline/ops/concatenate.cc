@@ -52,11 +52,13 @@ class ConcatenateIterator final : public Iterator {
 
   Status save(StateWriter& out) const override {
     out.put(at_);
+    if (at_ == 1) save_shared(*context_.node().inputs()[0], out);
     return input_->save(out);
   }
   Status restore(StateReader& in) override {
     SW_RETURN_IF_ERROR(in.get(at_));
     if (at_ == 1) {
+      SW_RETURN_IF_ERROR(restore_shared(*context_.node().inputs()[0], in));
       SW_ASSIGN(input_, context_.open_input(1));
     }
     return input_->restore(in);

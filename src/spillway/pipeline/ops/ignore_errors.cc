@@ -36,13 +36,13 @@ extern constexpr OperatorDef ignore_errors_operator{
         ">>> ds = sw.Dataset.range(4).map(lambda x: 12 // x)\n"
         ">>> [int(x) for x in ds.ignore_errors()]\n"
         "[12, 6, 4]",
-    .params = kParams,
+    .params = ParamList::without_policy(kParams),
     .passes_rows = true,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       OnError policy;
       policy.action = OnError::Action::kSkip;
-      context.stage()->set_policy(std::move(policy), nullptr);
+      SW_RETURN_IF_ERROR(context.stage()->set_policy(std::move(policy)));
       SW_ASSIGN(IteratorPtr input, context.open_input(0));
       return IteratorPtr(std::make_unique<IgnoreErrorsIterator>(context, std::move(input)));
     }};

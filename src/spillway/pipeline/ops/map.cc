@@ -24,10 +24,6 @@ Result<Inferred> infer(const Node& node) {
   if (calls < kAutotune || calls == 0) {
     return invalid_argument("num_parallel_calls must be greater than zero.");
   }
-  SW_ASSIGN(OnError::Action action, OnError::parse(node.string_param("on_error", "raise")));
-  if (action == OnError::Action::kQuarantine && node.string_param("quarantine").empty()) {
-    return invalid_argument("map: on_error='quarantine' needs quarantine=, a file name");
-  }
   return Inferred{node.function_param("map_func")->output(), node.inputs()[0]->cardinality()};
 }
 
@@ -242,36 +238,11 @@ class ParallelMapIterator final : public Iterator {
   double cpu_ = 0;
 };
 
-Status set_policy(const OpenContext& context) {
-  const Node& node = context.node();
-  OnError policy;
-  SW_ASSIGN(policy.action, OnError::parse(node.string_param("on_error", "raise")));
-  const bool retries = policy.action == OnError::Action::kRetry;
-  policy.retries = node.int_param("retries", retries ? 2 : 0);
-  policy.backoff_s = node.float_param("backoff", 0.1);
-  policy.max_errors = node.int_param("max_errors", -1);
-  policy.max_error_rate = node.float_param("max_error_rate", -1);
-  policy.quarantine = node.string_param("quarantine");
-  std::shared_ptr<Quarantine> quarantine;
-  if (policy.action == OnError::Action::kQuarantine) {
-    SW_ASSIGN(quarantine, Quarantine::open(policy.quarantine));
-  }
-  context.stage()->set_policy(std::move(policy), std::move(quarantine));
-  return {};
-}
-
 constexpr ParamDef kParams[] = {
     {"map_func", ParamType::kFunction, "", "called once an element, in order"},
     {"num_parallel_calls", ParamType::kInt, "None",
      "calls at a time; AUTOTUNE: as many as help and fit", true},
     {"deterministic", ParamType::kBool, "None", "accepted; results are always in order", true},
-    {"on_error", ParamType::kString, "'raise'", "'raise', 'skip', 'retry' or 'quarantine'"},
-    {"retries", ParamType::kInt, "None", "further attempts for an element that fails", true},
-    {"backoff", ParamType::kFloat, "0.1", "seconds before the first retry, doubled each time",
-     true},
-    {"max_errors", ParamType::kInt, "None", "then TooManyErrors", true},
-    {"max_error_rate", ParamType::kFloat, "None", "share of elements, from the 100th on", true},
-    {"quarantine", ParamType::kString, "None", "file for on_error='quarantine'", true},
 };
 
 }  // namespace
@@ -287,7 +258,6 @@ extern constexpr OperatorDef map_operator{
     .fallible = true,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
-      SW_RETURN_IF_ERROR(set_policy(context));
       SW_ASSIGN(IteratorPtr input, context.open_input(0, context.epoch(), context.bound()));
       const std::int64_t calls = context.node().int_param("num_parallel_calls", kSequential);
       if (calls == kSequential || calls == 1) {

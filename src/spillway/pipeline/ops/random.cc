@@ -14,7 +14,7 @@ struct Seeds {
 
 // What all passes over one node share: the seeds (drawn once when the user gave none), and the
 // generator that gives every pass its own where they are to differ.
-class SharedSeeds {
+class SharedSeeds final : public SharedState {
  public:
   explicit SharedSeeds(Seeds seeds) : seeds_(seeds) {}
 
@@ -29,15 +29,19 @@ class SharedSeeds {
     const std::uint64_t first = stream.next();
     return {first, stream.next()};
   }
-  std::int64_t draws() const {
+  void save(StateWriter& out) const override {
     const MutexLock lock(mutex_);
-    return static_cast<std::int64_t>(draws_);
+    out.put(static_cast<std::int64_t>(seeds_.first));
+    out.put(static_cast<std::int64_t>(seeds_.second));
+    out.put(static_cast<std::int64_t>(draws_));
   }
-  // As they were when a checkpoint was written.
-  void reset(Seeds seeds, std::int64_t draws) {
+  Status restore(StateReader& in) override {
+    std::int64_t all[3] = {};
+    for (std::int64_t& value : all) SW_RETURN_IF_ERROR(in.get(value));
     const MutexLock lock(mutex_);
-    seeds_ = seeds;
-    draws_ = static_cast<std::uint64_t>(draws);
+    seeds_ = {static_cast<std::uint64_t>(all[0]), static_cast<std::uint64_t>(all[1])};
+    draws_ = static_cast<std::uint64_t>(all[2]);
+    return {};
   }
 
  private:
@@ -92,21 +96,18 @@ class RandomIterator final : public Iterator {
 
   // The node's part goes along, so that later passes of the restored pipeline agree too.
   Status save(StateWriter& out) const override {
-    const Seeds node = shared_->own();
-    for (const std::uint64_t seed : {node.first, node.second, seeds_.first, seeds_.second}) {
-      out.put(static_cast<std::int64_t>(seed));
+    shared_->save(out);
+    for (const std::uint64_t value : {seeds_.first, seeds_.second, stream_.draws()}) {
+      out.put(static_cast<std::int64_t>(value));
     }
-    out.put(shared_->draws());
-    out.put(static_cast<std::int64_t>(stream_.draws()));
     return {};
   }
   Status restore(StateReader& in) override {
-    std::int64_t all[6] = {};
+    SW_RETURN_IF_ERROR(shared_->restore(in));
+    std::int64_t all[3] = {};
     for (std::int64_t& value : all) SW_RETURN_IF_ERROR(in.get(value));
-    const auto unsign = [&](int i) { return static_cast<std::uint64_t>(all[i]); };
-    shared_->reset({unsign(0), unsign(1)}, all[4]);
-    seeds_ = {unsign(2), unsign(3)};
-    stream_ = PhiloxStream::at(seeds_.first, seeds_.second, unsign(5));
+    seeds_ = {static_cast<std::uint64_t>(all[0]), static_cast<std::uint64_t>(all[1])};
+    stream_ = PhiloxStream::at(seeds_.first, seeds_.second, static_cast<std::uint64_t>(all[2]));
     return {};
   }
 
@@ -139,6 +140,7 @@ extern constexpr OperatorDef random_operator{
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       return IteratorPtr(std::make_unique<RandomIterator>(context));
-    }};
+    },
+    .shared = [](const Node& node) -> std::shared_ptr<SharedState> { return shared_seeds(node); }};
 
 }  // namespace spillway

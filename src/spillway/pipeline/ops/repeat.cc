@@ -55,7 +55,9 @@ class RepeatIterator final : public Iterator {
     out.put(done_);
     out.put(productive_ ? 1 : 0);
     out.put(input_ == nullptr ? 0 : 1);
-    return input_ == nullptr ? Status() : input_->save(out);
+    if (input_ != nullptr) return input_->save(out);
+    save_shared(*context_.node().inputs()[0], out);
+    return {};
   }
   Status restore(StateReader& in) override {
     std::int64_t productive = 0;
@@ -64,7 +66,7 @@ class RepeatIterator final : public Iterator {
     SW_RETURN_IF_ERROR(in.get(productive));
     SW_RETURN_IF_ERROR(in.get(opened));
     productive_ = productive != 0;
-    if (opened == 0) return {};
+    if (opened == 0) return restore_shared(*context_.node().inputs()[0], in);
     SW_RETURN_IF_ERROR(open_epoch());
     return input_->restore(in);
   }

@@ -80,6 +80,11 @@ Result<NodePtr> make_selector(const Node& node) {
                     {std::move(numbers)}, node.line());
 }
 
+std::shared_ptr<Selector> selector_of(const Node& node) {
+  return node.shared<Selector>(
+      [&] { return std::make_shared<Selector>(Selector{make_selector(node)}); });
+}
+
 constexpr ParamDef kParams[] = {
     {"datasets", ParamType::kDatasets, "", "what is chosen from"},
     {"weights", ParamType::kElement, "None", "share of each dataset; None: equal shares"},
@@ -110,8 +115,7 @@ extern constexpr OperatorDef sample_from_datasets_operator{
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       const Node& node = context.node();
-      const auto selector = node.shared<Selector>(
-          [&] { return std::make_shared<Selector>(Selector{make_selector(node)}); });
+      const auto selector = selector_of(node);
       if (!selector->node.ok()) return selector->node.error();
       DirectedParts parts;
       SW_ASSIGN(parts.selector, context.open_nested(selector->node.value(), {}));
@@ -119,6 +123,11 @@ extern constexpr OperatorDef sample_from_datasets_operator{
       parts.excluded = without_weight(node);
       parts.stop_on_empty = node.bool_param("stop_on_empty_dataset");
       return open_directed(context, std::move(parts));
+    },
+    .shared = [](const Node& node) -> std::shared_ptr<SharedState> {
+      const auto selector = selector_of(node);
+      if (!selector->node.ok()) return nullptr;
+      return random_operator.shared(*selector->node.value()->inputs()[0]);
     }};
 
 }  // namespace spillway

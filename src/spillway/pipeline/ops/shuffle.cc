@@ -496,6 +496,7 @@ extern constexpr OperatorDef shuffle_operator{
     .effects = Effects::kSharedState,
     .fallible = true,
     .infer = infer,
-    .open = open};
+    .open = open,
+    .shared = [](const Node& node) -> std::shared_ptr<SharedState> { return seed_source(node); }};
 
 }  // namespace spillway

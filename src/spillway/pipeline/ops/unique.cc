@@ -10,7 +10,9 @@
 namespace spillway {
 namespace {
 
-// Charged in steps of this size; a value costs its bytes and what the set needs to hold them.
+// Charged in steps that double up to this size; a value costs its bytes and what the set needs to
+// hold them.
+constexpr std::size_t kFirstStep = 1 * kKiB;
 constexpr std::size_t kStep = 64 * kKiB;
 constexpr std::size_t kPerValue = 80;
 
@@ -134,7 +136,7 @@ class UniqueIterator final : public Iterator {
     if (seen_.contains(key_)) return false;
     const std::size_t bytes = key_.size() + kPerValue;
     if (used_ + bytes > charged_) {
-      const std::size_t more = std::max(kStep, bytes);
+      const std::size_t more = std::max(std::clamp(charged_, kFirstStep, kStep), bytes);
       SW_ASSIGN(Reservation reservation, account()->reserve(more));
       reservation.touch();
       charges_.push_back(std::move(reservation));
