@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from spillway import _native
+from spillway import _native, policies
 
 
 def _table(lines: Sequence[Sequence[str]], indent: str) -> str:
@@ -47,6 +47,8 @@ def describe_operator(op: dict[str, Any]) -> str:
             for p in params
         ]
         text += "\n" + _table(lines, "  ")
+    if op["policy"]:
+        text += f"\n  and for elements that fail: {' '.join(policies.NAMES)}\n"
     if op["example"]:
         text += "\n  " + op["example"].replace("\n", "\n  ") + "\n"
     return text

@@ -32,13 +32,15 @@ TEST(DescribeOperator, OneOperatorHasSignatureParametersAndExample) {
             "(never changes results)\n"
             "  deterministic       bool = None   batches come in order either way "
             "(never changes results)\n\n"
+            "  and for elements that fail: on_error retries backoff max_errors max_error_rate "
+            "quarantine\n\n"
             "  >>> list(sw.Dataset.range(5).batch(2).as_numpy_iterator())\n"
             "  [array([0, 1]), array([2, 3]), array([4])]\n");
 }
 
 TEST(DescribeOperator, AnOperatorWithoutParametersHasNoTable) {
   EXPECT_THAT(describe_operator(*find_operator("unique")),
-              HasSubstr("unique()\n\nLeaves out elements that came before.\n\n  >>> "));
+              HasSubstr("unique()\n\nLeaves out elements that came before.\n\n  and for"));
 }
 
 }  // namespace

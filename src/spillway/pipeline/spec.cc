@@ -118,8 +118,10 @@ std::uint64_t hash_of(const Node& node, std::unordered_map<const Node*, std::uin
   if (const auto it = seen.find(&node); it != seen.end()) return it->second;
   Fnv64 hash;
   hash.add(node.op().name);
-  for (std::size_t i = 0; i < node.op().params.size(); ++i) {
-    if (!node.op().params[i].tuning) add_value(hash, node.params()[i]);
+  const ParamList& params = node.op().params;
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    const bool no_policy = i >= params.own().size() && is_none(node.params()[i]);
+    if (!params[i].tuning && !no_policy) add_value(hash, node.params()[i]);
   }
   for (const NodePtr& input : node.inputs()) hash.add(hash_of(*input, seen));
   seen.emplace(&node, hash.value());

@@ -167,6 +167,21 @@ Status fast_forward(Shared& shared, Generator& generator, std::int64_t rows) {
   return {};
 }
 
+// Fills the newest item's block, whole: rows taken from it in portions still lie side by side, and
+// a batch of them is a view. What it has is enough for the time being when nobody waits for more.
+Generator::Filled fill(Shared& shared, Generator& generator, GrowingRows& open) {
+  for (;;) {
+    Generator::Filled filled = generator.fill(open, now_ns() + shared.ahead_ns, shared.stop);
+    if (filled.more != Generator::More::kYes || open.full() || shared.stop) return filled;
+    const MutexLock lock(shared.mutex);
+    const Parked parked(shared.run->budget());
+    while (!shared.stop && !shared.awaited &&
+           (shared.exact || open.added() > shared.items.back().taken)) {
+      shared.changed.wait_for(shared.mutex, milliseconds(20));
+    }
+  }
+}
+
 // The generator's whole life: made, advanced and closed here.
 void live(const SharedPtr& shared) {
   const UserCodeScope user_code(shared->stage->account());
@@ -209,7 +224,7 @@ void live(const SharedPtr& shared) {
       const MutexLock lock(shared->mutex);
       shared->items.push_back({block.value(), {}, false, 0});
     }
-    Generator::Filled filled = generator->fill(open, now_ns() + shared->ahead_ns, shared->stop);
+    Generator::Filled filled = fill(*shared, *generator, open);
     if (!filled.error.ok() && filled.error.info().file.empty()) {
       filled.error.edit().file = generator->last_file();
     }
@@ -278,7 +293,11 @@ class GeneratorIterator final : public Iterator {
     Shared& shared = *shared_;
     const MutexLock lock(shared.mutex);
     const Awaited awaited(shared);
-    shared.hint = demand.rows;
+    // Asking for the rest of a block says nothing about the next one.
+    const bool rest = !shared.items.empty() && shared.items.front().taken > 0 &&
+                      shared.items.front().block->capacity() - shared.items.front().taken ==
+                          demand.rows;
+    if (!rest) shared.hint = demand.rows;
     shared.asked = demand.rows;
     if (!shared.started) {
       shared.started = true;
