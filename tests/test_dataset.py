@@ -424,6 +424,30 @@ def test_random_access_where_the_meaning_allows() -> None:
         sw.Dataset.range(3).filter(lambda x: True)[0]
 
 
+@pytest.mark.parametrize("read", [7, 40])
+def test_a_generator_that_yields_something_else_is_not_resumed_in_silence(read: int) -> None:
+    runs = iter(range(2))
+
+    def numbers() -> Iterator[int]:
+        base = 1000 * next(runs)
+        yield from range(base, base + 50)
+
+    def shorter() -> Iterator[int]:
+        yield from range(3 if next(runs) == 1 else 50)
+
+    for generator in (numbers, shorter):
+        runs = iter(range(2))
+        ds = sw.Dataset.from_generator(generator, output_signature=INT)
+        it = iter(ds)
+        for _ in range(read):
+            next(it)
+        state = it.save()
+        again = iter(ds)
+        again.restore(state)
+        with pytest.raises(sw.errors.GeneratorNotReplayable, match="element"):
+            next(again)
+
+
 # ---- The process
 
 
@@ -433,7 +457,7 @@ def test_ctrl_c_is_heard_while_waiting() -> None:
         import os, signal, threading, time
         import spillway as sw
         def slow():
-            time.sleep(30)
+            time.sleep(8)
             yield 1
         ds = sw.Dataset.from_generator(slow, output_signature=sw.TensorSpec((), "int64"))
         threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()

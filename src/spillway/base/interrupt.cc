@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "spillway/base/clock.h"
+#include "spillway/base/mutant.h"
 
 namespace spillway {
 namespace {
@@ -18,6 +19,7 @@ InterruptScope::~InterruptScope() { thread_poll = before_; }
 
 bool interrupted(std::int64_t now) {
   if (thread_poll == nullptr || now - asked_at < kAskEveryNs) return false;
+  if (mutant("interrupt_ignored")) return false;
   asked_at = now;
   return thread_poll();
 }

@@ -7,6 +7,7 @@
 #include "spillway/base/bytes.h"
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
+#include "spillway/base/mutant.h"
 #include "spillway/base/test_point.h"
 #include "spillway/memory/activity.h"
 #include "spillway/memory/machine.h"
@@ -15,6 +16,7 @@ namespace spillway {
 namespace {
 
 using std::chrono::milliseconds;
+constexpr std::size_t kNoLimit = std::size_t{1} << 50;
 constexpr std::int64_t kSampleEveryNs = 10'000'000;        // statm: 0.5 us
 constexpr std::int64_t kReadMachineEveryNs = 100'000'000;  // cgroup files: tens of us
 // Looks, 5 ms apart, at which everyone must be found waiting before a reservation is refused: a
@@ -286,6 +288,10 @@ std::size_t Budget::untracked() const {
 
 // Shrinks at once when the rest of the process grows, grows back 5 % of the limit a second.
 void Budget::refresh() {
+  if (mutant("ceiling_off")) {
+    effective_ = limit_ = kNoLimit;
+    return;
+  }
   if (!watch_process_) {
     effective_ = limit_;
     return;

@@ -105,6 +105,7 @@ class FileSource final : public CacheSource {
       row_ = 0;
       offset_ = sizeof kMagic;
     }
+    if (over_) return end_of_data();
     std::vector<Row> rows;
     std::size_t bytes = 0;
     while (static_cast<std::int64_t>(rows.size()) < demand.rows &&
@@ -113,6 +114,8 @@ class FileSource final : public CacheSource {
       if (!next.ok()) {
         // Rows before a bad one come first; it is met again.
         if (!rows.empty()) break;
+        // Where the next row begins is not known any more.
+        over_ = is_position(next.error());
         return std::move(next).status();
       }
       if (!next.value()) break;
@@ -202,6 +205,7 @@ class FileSource final : public CacheSource {
   const StagePtr stage_;
   const ScopePtr scope_;
   std::int64_t row_ = 0;  // at the cursor
+  bool over_ = false;     // after damage
   std::int64_t offset_ = sizeof kMagic;
   std::optional<Buffer> buffer_;
   std::int64_t buffered_ = 0;

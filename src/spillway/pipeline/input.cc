@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "spillway/base/mutant.h"
+
 namespace spillway {
 namespace {
 
@@ -128,6 +130,8 @@ Status Input::restore(StateReader& in) {
   SW_RETURN_IF_ERROR(open_late());
   if (position_ < 0 || passed > position_) return invalid_argument("checkpoint: bad position");
   SW_RETURN_IF_ERROR(below_->restore(below));
+  if (mutant("delivered_twice") && passed > 0) --passed;
+  if (mutant("lost_at_restore")) passed = std::max<std::int64_t>(passed, 0) + 1;
   if (passed > 0) SW_RETURN_IF_ERROR(below_->skip(passed));
   const MutexLock lock(mutex_);
   needed_ = position_;

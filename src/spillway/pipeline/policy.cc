@@ -11,6 +11,7 @@
 
 #include "spillway/base/base64.h"
 #include "spillway/base/bytes.h"
+#include "spillway/base/mutant.h"
 #include "spillway/pipeline/operator.h"
 #include "spillway/pipeline/structure_json.h"
 
@@ -66,7 +67,8 @@ Result<OnError> OnError::of(const Node& node, std::string_view action_param) {
 }
 
 Result<std::shared_ptr<Quarantine>> Quarantine::open(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  const mode_t mode = mutant("files_open_to_all") ? 0644 : 0600;
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, mode);
   if (fd < 0) return file_error(path, "cannot open");
   close(fd);
   std::shared_ptr<Quarantine> out(new Quarantine(path));

@@ -7,6 +7,7 @@
 #include "spillway/base/bytes.h"
 #include "spillway/pipeline/operator.h"
 #include "spillway/pipeline/policy.h"
+#include "spillway/tensor/fingerprint.h"
 
 namespace spillway {
 
@@ -49,23 +50,8 @@ bool fits(const Value& value, ParamType type) {
   return false;
 }
 
-// Large arrays enter the hash by shape, type and a sample spread over them.
-void add_tensor(Fnv64& hash, const Tensor& tensor) {
-  hash.add(name_of(tensor.dtype()));
-  for (const std::int64_t dim : tensor.shape().dims()) hash.add(static_cast<std::uint64_t>(dim));
-  if (tensor.dtype() == DType::kVariant) return;
-  constexpr std::int64_t kWhole = 4096;
-  const std::int64_t step = std::max<std::int64_t>(1, tensor.count() / kWhole);
-  const std::size_t item = size_of(tensor.dtype());
-  for (std::int64_t i = 0; i < tensor.count(); i += step) {
-    if (tensor.dtype() == DType::kString) {
-      hash.add(tensor.string_at(i));
-    } else {
-      hash.add(std::string_view(
-          reinterpret_cast<const char*>(tensor.data()) + static_cast<std::size_t>(i) * item, item));
-    }
-  }
-}
+// Large arrays enter the hash by a sample.
+constexpr std::int64_t kHashedItems = 4096;
 
 void add_value(Fnv64& hash, const Value& value) {
   hash.add(value.index());
@@ -76,7 +62,7 @@ void add_value(Fnv64& hash, const Value& value) {
   if (const auto* s = std::get_if<StructurePtr>(&value)) hash.add((*s)->to_string());
   if (const auto* e = std::get_if<ElementPtr>(&value)) {
     hash.add((*e)->structure->to_string());
-    for (const Tensor& tensor : (*e)->values) add_tensor(hash, tensor);
+    for (const Tensor& tensor : (*e)->values) add_fingerprint(hash, tensor, kHashedItems);
   }
   if (const auto* f = std::get_if<FunctionPtr>(&value)) hash.add((*f)->code());
   if (const auto* list = std::get_if<std::shared_ptr<const ValueList>>(&value)) {

@@ -1,5 +1,6 @@
 #include "spillway/pipeline/stage.h"
 
+#include "spillway/base/mutant.h"
 #include "spillway/memory/slab_pool.h"
 #include "spillway/pipeline/run.h"
 
@@ -28,7 +29,7 @@ void Stage::stamp(Status& error, std::int64_t epoch) const {
   if (!error.info().stage.empty()) return;
   ErrorInfo& info = error.edit();
   info.stage = name_;
-  if (info.line.empty()) info.line = node_->line();
+  if (info.line.empty() && !mutant("line_missing")) info.line = node_->line();
   if (info.epoch < 0) info.epoch = epoch;
 }
 
@@ -47,6 +48,7 @@ bool Stage::settle(Status& error) {
   const bool minds_all = node_->op().name == "on_error" || node_->op().name == "ignore_errors";
   if (!minds_all && error.info().stage != name_) return false;
   if (!is_position(error) || error.kind() == ErrorKind::kBug) return false;
+  if (mutant("error_dropped")) return true;
   // Running out of memory or disk is not the element's fault: skipping would lose good data.
   if (!policy_.skips() || error.kind() == ErrorKind::kResource) {
     ++stats_.failed;

@@ -40,7 +40,10 @@ class CacheIterator final : public Iterator {
   }
 
   Next pull(const Demand& demand) override {
-    SW_RETURN_IF_ERROR(broken_);
+    if (!broken_.ok()) {
+      if (std::exchange(broken_told_, true)) return end_of_data();
+      return broken_;
+    }
     if (source_ != nullptr) {
       if (!source_->gone()) {
         Next next = source_->read(rows_, demand);
@@ -156,7 +159,8 @@ class CacheIterator final : public Iterator {
   const OpenContext context_;
   const std::shared_ptr<CacheStore> store_;
   const bool repeatable_;
-  Status broken_;
+  Status broken_;             // the file is damaged
+  bool broken_told_ = false;  // then the pass ends
   std::unique_ptr<CacheSource> source_;  // reading, when not null
   IteratorPtr input_;
   std::string start_;                // the state of the input when this pass began

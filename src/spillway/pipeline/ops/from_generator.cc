@@ -11,6 +11,7 @@
 #include "spillway/pipeline/generator.h"
 #include "spillway/pipeline/operator.h"
 #include "spillway/pipeline/run.h"
+#include "spillway/tensor/fingerprint.h"
 
 namespace spillway {
 namespace {
@@ -30,6 +31,12 @@ Result<Inferred> infer(const Node& node) {
   }
   return Inferred{node.signature_param("output_signature"), kUnknownCount};
 }
+
+// How far a checkpoint was, and its last row's fingerprint.
+struct Mark {
+  std::int64_t position = 0;
+  std::uint64_t print = 0;
+};
 
 // What the generator's thread and the consumer share. The thread owns a reference: stuck in user
 // code it is left behind with everything it uses.
@@ -64,6 +71,7 @@ struct Shared {
   std::int64_t hint SW_GUARDED_BY(mutex) = 1;   // rows asked for last
   std::int64_t asked SW_GUARDED_BY(mutex) = 0;  // exact: rows the consumer waits for
   std::int64_t skip SW_GUARDED_BY(mutex) = 0;   // restore: rows to pass over first
+  Mark mark SW_GUARDED_BY(mutex);               // restore: what must be met among them
   std::size_t largest SW_GUARDED_BY(mutex) = 0;
   std::int64_t made SW_GUARDED_BY(mutex) = 0;
   bool awaited SW_GUARDED_BY(mutex) = false;  // the consumer is in pull()
@@ -152,17 +160,43 @@ void fail(Shared& shared, Status error) {
   shared.changed.notify_all();
 }
 
-// Passes over rows that a checkpoint has behind it.
-Status fast_forward(Shared& shared, Generator& generator, std::int64_t rows) {
-  while (rows > 0 && !shared.stop) {
-    SW_ASSIGN(auto block, make_block(shared, {std::min<std::int64_t>(rows, 64), false}));
+// What tells the row that a checkpoint ended with from another; 0: that was an error.
+std::uint64_t print_of(const Chunk& chunk, std::int64_t row) {
+  constexpr std::int64_t kItems = 64;
+  Fnv64 hash;
+  for (const Tensor& value : chunk.row(row).values) add_fingerprint(hash, value, kItems);
+  return hash.value() | 1;
+}
+
+Status not_replayable(std::int64_t rows, std::int64_t passed, std::string_view found) {
+  Status status = Status::error(
+      ErrorKind::kUser, Code::kFailedPrecondition, "restore: the generator must yield again what ",
+      "it did when the state was saved; element ", passed, " of ", rows, " ", found,
+      ". Make it start from what it reads (seed its random numbers, open its files anew), or save "
+      "where it begins");
+  status.edit().type = "GeneratorNotReplayable";
+  status.edit().index = passed;
+  return status;
+}
+
+// Passes over rows that a checkpoint has behind it: up to `mark`, which must be met again (it was
+// the last row of a chunk), and then up to `rows`.
+Status fast_forward(Shared& shared, Generator& generator, const Mark& mark, std::int64_t rows) {
+  std::int64_t passed = 0;
+  while (passed < rows && !shared.stop) {
+    const std::int64_t left = (passed < mark.position ? mark.position : rows) - passed;
+    SW_ASSIGN(auto block, make_block(shared, {std::min<std::int64_t>(left, 64), false}));
     const auto filled = generator.fill(*block, now_ns() + 1'000'000'000, shared.stop);
-    rows -= block->added();
-    if (filled.more == Generator::More::kError) {
-      --rows;
-      if (filled.finished) return {};
+    const std::int64_t made = block->added();
+    passed += made + (filled.more == Generator::More::kError ? 1 : 0);
+    const bool over = filled.more == Generator::More::kEnd || filled.finished;
+    if (over && passed < rows) return not_replayable(rows, passed, "does not come");
+    const bool ends_with_row = made > 0 && filled.more != Generator::More::kError;
+    if (passed == mark.position && mark.print != 0 && ends_with_row &&
+        print_of(block->take(made - 1, made), 0) != mark.print) {
+      return not_replayable(rows, passed - 1, "is another");
     }
-    if (filled.more == Generator::More::kEnd) return {};
+    if (over) return {};
   }
   return {};
 }
@@ -191,12 +225,14 @@ void live(const SharedPtr& shared) {
   }
   const std::unique_ptr<Generator> generator = std::move(started).value();
   std::int64_t skip = 0;
+  Mark mark;
   {
     const MutexLock lock(shared->mutex);
     skip = shared->skip;
+    mark = shared->mark;
     shared->made = skip;
   }
-  if (Status status = fast_forward(*shared, *generator, skip); !status.ok()) {
+  if (Status status = fast_forward(*shared, *generator, mark, skip); !status.ok()) {
     return fail(*shared, std::move(status));
   }
   while (!shared->stop) {
@@ -322,6 +358,7 @@ class GeneratorIterator final : public Iterator {
           }
           if (filled.more == Generator::More::kError) {
             ++position_;
+            print_ = 0;
             Status error = filled.error;
             if (error.info().index < 0) error.edit().index = position_ - 1;
             if (error.info().origin.empty()) {
@@ -342,13 +379,18 @@ class GeneratorIterator final : public Iterator {
 
   Status save(StateWriter& out) const override {
     out.put(position_);
+    out.put(static_cast<std::int64_t>(print_));
     return {};
   }
-  // The generator starts anew and passes over what was delivered.
+  // The generator starts anew and passes over what was delivered, if that is the same again.
   Status restore(StateReader& in) override {
+    std::int64_t print = 0;
     SW_RETURN_IF_ERROR(in.get(position_));
+    SW_RETURN_IF_ERROR(in.get(print));
+    print_ = static_cast<std::uint64_t>(print);
     const MutexLock lock(shared_->mutex);
     shared_->skip = position_;
+    shared_->mark = {position_, print_};
     return {};
   }
   Status skip(std::int64_t rows) override {
@@ -357,6 +399,7 @@ class GeneratorIterator final : public Iterator {
       if (!shared_->started) {
         shared_->skip += rows;
         position_ += rows;
+        print_ = 0;  // nobody saw that row
         return {};
       }
     }
@@ -370,6 +413,7 @@ class GeneratorIterator final : public Iterator {
                       .with_origins(Origins::regular(scope_, position_));
     item.taken += rows;
     position_ += rows;
+    print_ = print_of(chunk, rows - 1);
     shared_->asked = 0;
     shared_->largest =
         std::max(shared_->largest, chunk.footprint() / static_cast<std::size_t>(rows));
@@ -384,6 +428,7 @@ class GeneratorIterator final : public Iterator {
   const ScopePtr scope_;
   const SharedPtr shared_;
   std::int64_t position_ = 0;
+  std::uint64_t print_ = 0;  // of the row before position_
 };
 
 constexpr ParamDef kParams[] = {

@@ -1,0 +1,59 @@
+"""Each promise, broken on purpose: the tests that keep it must fail.
+
+`SPILLWAY_TEST_MUTANT` breaks one (src/spillway/base/mutant.h); the same tests pass without it in
+the run around this one.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.ceiling.harness import fence
+
+ROOT = Path(__file__).resolve().parents[2]
+CEILING = "tests/ceiling/test_ceiling.py::test_the_limit_holds_and_every_element_arrives_once"
+
+MUTANTS = {
+    "ceiling_off": f"{CEILING}[shuffle_of_a_generator]",
+    "error_dropped": "tests/test_dataset.py::"
+    "test_an_error_is_both_the_users_class_and_tensorflows_and_says_where",
+    "line_missing": "tests/test_dataset.py::"
+    "test_an_error_is_both_the_users_class_and_tensorflows_and_says_where",
+    "delivered_twice": "tests/test_dataset.py::"
+    "test_a_saved_iterator_goes_on_in_an_equal_pipeline[7]",
+    "lost_at_restore": "tests/test_dataset.py::"
+    "test_a_saved_iterator_goes_on_in_an_equal_pipeline[7]",
+    "files_open_to_all": "tests/test_dataset.py::"
+    "test_quarantine_keeps_the_input_and_can_be_run_again",
+    "interrupt_ignored": "tests/test_dataset.py::"
+    "test_ctrl_c_is_heard_while_waiting",
+}
+
+
+@pytest.mark.parametrize("name", list(MUTANTS))
+def test_a_broken_promise_is_noticed(name: str) -> None:
+    if name == "ceiling_off" and not fence():
+        pytest.skip("no memory cgroup and no RLIMIT_DATA to be had here")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", MUTANTS[name]],
+        cwd=ROOT,
+        env={**os.environ, "SPILLWAY_TEST_MUTANT": name},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout[-2000:]
+    assert "1 failed" in done.stdout
+
+
+def test_every_mutant_of_the_engine_has_its_test() -> None:
+    named = set()
+    for path in (ROOT / "src").rglob("*.cc"):
+        named |= {part.split('"')[0] for part in path.read_text().split('mutant("')[1:]}
+    assert named == set(MUTANTS)
