@@ -1,7 +1,9 @@
 #include "arrays.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <initializer_list>
 
 namespace spillway::python {
 namespace {
@@ -180,6 +182,31 @@ std::optional<Tensor> plain_from(Ref object, DType dtype, const LeafRules& rules
   return out;
 }
 
+// Whether a type can hold numbers of this kind, as TensorFlow's tensors decide: 2.5 is no int, and
+// a bool is a number for some types and not for others.
+bool may_become(PyObject* array, DType want) {
+  const auto found = dtype_of(PyArray_DESCR(reinterpret_cast<PyArrayObject*>(array)));
+  if (!found || want == DType::kString || *found == DType::kString || *found == want) return true;
+  const auto one_of = [&](std::initializer_list<DType> types) {
+    return std::ranges::find(types, want) != types.end();
+  };
+  const bool complex = one_of({DType::kComplex64, DType::kComplex128});
+  bool fine = complex;
+  if (*found == DType::kBool) {
+    fine = one_of({DType::kInt32, DType::kInt64, DType::kUInt64, DType::kFloat16, DType::kFloat32,
+                   DType::kFloat64});
+  } else if (*found == DType::kInt64 || *found == DType::kUInt64) {
+    fine = want != DType::kBool;
+  } else if (*found == DType::kFloat64) {
+    fine = complex || (want != DType::kBool && !is_integer(want));
+  }
+  if (!fine) {
+    PyErr_Format(PyExc_TypeError, "expected %s, found %s", std::string(name_of(want)).c_str(),
+                 std::string(name_of(*found)).c_str());
+  }
+  return fine;
+}
+
 // What TensorFlow makes of Python numbers: int32 where they fit, float32.
 Ref default_array(PyObject* leaf) {
   Ref array = Ref::steal(PyArray_FROM_O(leaf));
@@ -261,6 +288,9 @@ std::optional<Tensor> tensor_from(PyObject* leaf, const LeafRules& rules, bool s
     } else if (rules.dtype) {
       // Converted below as NumPy casts: a number that is too large wraps, as in TensorFlow.
       array = Ref::steal(PyArray_FROM_O(leaf));
+      if (array && rules.strict && !PyArray_CheckScalar(leaf) && !may_become(array.get(), *rules.dtype)) {
+        return std::nullopt;
+      }
     } else {
       array = default_array(leaf);
     }
@@ -287,7 +317,6 @@ std::optional<Tensor> tensor_from(PyObject* leaf, const LeafRules& rules, bool s
   if (*dtype != want || !PyArray_ISCARRAY_RO(given)) {
     PyArray_Descr* descr = descr_of(want);
     if (descr == nullptr) return std::nullopt;
-    // "same kind" as NumPy means it: no silent float -> int.
     const int flags = NPY_ARRAY_CARRAY_RO | (*dtype == DType::kString ? 0 : NPY_ARRAY_FORCECAST);
     Ref cast = Ref::steal(PyArray_FromArray(given, descr, flags));
     if (!cast) return std::nullopt;

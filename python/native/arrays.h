@@ -17,6 +17,7 @@ std::optional<DType> dtype_of(PyArray_Descr* descr);
 struct LeafRules {
   AccountPtr account;
   std::optional<DType> dtype;  // declared: convert to it
+  bool strict = false;         // numbers of Python must be of its kind: 2.5 is no int
   bool constant = false;       // the user's own array may be adopted without a copy (from_tensors)
 };
 

@@ -108,7 +108,7 @@ class Taker {
 
   StructurePtr leaf(PyObject* object, const Structure* structure, bool sole) {
     if (is_variant(object)) return variant(object, structure);
-    LeafRules rules{rules_.account, std::nullopt, rules_.constant};
+    LeafRules rules{rules_.account, std::nullopt, rules_.strict, rules_.constant};
     if (structure != nullptr) rules.dtype = structure->dtype();
     auto tensor = tensor_from(object, rules, sole);
     if (!tensor) {

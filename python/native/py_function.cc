@@ -108,7 +108,7 @@ class PyFunction final : public Function {
                                 : PyObject_CallOneArg(callable, element.get()));
     if (!result) return false;
     Mismatch why = Mismatch::kNone;
-    const TakeRules rules{context.account, false, &why};
+    const TakeRules rules{context.account, false, &why, true};
     return take_nest(result.get(), known, rules, true, taken);
   }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "file_watch.h"
@@ -34,6 +35,8 @@ class PyGenerator final : public Generator {
         structure_(std::move(structure)),
         account_(std::move(account)) {
     if (structure_ != nullptr) leaves_ = structure_->leaves();
+    // As in TensorFlow, which makes tensors of the elements only where NumPy's arrays do not do.
+    strict_ = std::ranges::any_of(leaves_, [](const auto* leaf) { return !leaf->shape().has_rank(); });
   }
 
   // On the generator's own thread: its `finally` blocks run here.
@@ -108,7 +111,7 @@ class PyGenerator final : public Generator {
   bool add_row(Ref& item, GrowingRows& block) {
     Taken taken;
     why_ = Mismatch::kNone;
-    const TakeRules rules{account_, false, &why_};
+    const TakeRules rules{account_, false, &why_, strict_};
     if (!take_nest(item.get(), structure_, rules, true, taken)) return false;
     if (structure_ == nullptr) {
       // Nothing was declared: the first element says what it is, shapes may vary.
@@ -174,6 +177,7 @@ class PyGenerator final : public Generator {
   StructurePtr learnt_;
   std::vector<const Structure*> leaves_;
   const AccountPtr account_;
+  bool strict_ = false;
   Mismatch why_ = Mismatch::kNone;
   std::string last_file_;
 };

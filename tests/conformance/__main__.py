@@ -19,6 +19,7 @@ from .compare import difference, explain
 from .coverage import Coverage
 from .edges import EDGES
 from .generate import generate
+from .known import reason
 from .program import operators
 from .record import PATH, load, save, unusable, usable
 from .shrink import shrink
@@ -52,6 +53,7 @@ class Run:
         self.known = known
         self.coverage = Coverage()
         self.left_out: Counter[str] = Counter()
+        self.meant: Counter[str] = Counter()
         self.failures: list[tuple[Program, str]] = []
         self.pairs: list[tuple[Program, Outcome]] = []
 
@@ -82,18 +84,28 @@ class Run:
             self.coverage.add(program, want)
             problem = _problem(want, got)
             if problem is not None:
-                self._failed(program, want, problem)
+                self._failed(program, want, got, problem)
 
     def _leave_out(self, program: Program, outcome: Outcome) -> None:
         self.left_out[str(unusable(outcome))[:70]] += 1
         if "inferred" in outcome:
             self.failures.append((program, f"the harness infers another type: {outcome}"[:600]))
 
-    def _failed(self, program: Program, want: Outcome, problem: str) -> None:
+    def _failed(self, program: Program, want: Outcome, got: Outcome, problem: str) -> None:
         many = len(self.failures) >= SHOWN
-        if not many and not self.known and not _tensorflow_agrees_with_itself(program, want):
-            self.left_out["TensorFlow does not agree with itself"] += 1
-            return
+        if not many and not self.known:
+            if not _tensorflow_agrees_with_itself(program, want):
+                self.left_out["TensorFlow does not agree with itself"] += 1
+                return
+            meant = reason(
+                program,
+                problem,
+                lambda plain: _problem(next(processes.tensorflow([plain])), got) is None,
+            )
+            if meant is not None:
+                self.meant[meant] += 1
+                self.pairs.pop()
+                return
         self.failures.append((program, problem))
 
     def report(self, shrinking: bool) -> bool:
@@ -106,6 +118,8 @@ class Run:
         print(self.coverage.report())
         if self.left_out:
             print("not compared:", dict(self.left_out))
+        if self.meant:
+            print("documented differences met:", dict(self.meant))
         missing = self.coverage.missing()
         if missing:
             print("never occurred:", ", ".join(missing))

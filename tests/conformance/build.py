@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from . import functions, infer
 from .functions import Desc
-from .spec import Nest, Tup, from_json, pack, unpack
+from .spec import Inner, Nest, Tup, from_json, pack, unpack
 from .values import decode, decode_nest, spec_of
 
 Step = dict[str, Any]
@@ -265,12 +265,12 @@ def _padded_batch(b: Builder, ds: Dataset, spec: Nest, s: Step) -> Dataset:
 
 
 def _flat_map(b: Builder, ds: Dataset, spec: Nest, s: Step) -> Dataset:
-    declared = b.backend.declare(infer.body_spec(spec, s["body"]))
+    declared = b.backend.declare(Inner(infer.body_spec(spec, s["body"])))
     return ds.flat_map(b.body(s["body"], spec), **declared)
 
 
 def _interleave(b: Builder, ds: Dataset, spec: Nest, s: Step) -> Dataset:
-    declared = b.backend.declare(infer.body_spec(spec, s["body"]))
+    declared = b.backend.declare(Inner(infer.body_spec(spec, s["body"])))
     return ds.interleave(
         b.body(s["body"], spec),
         cycle_length=s["cycle"],
@@ -299,7 +299,7 @@ def _group_by_window(b: Builder, ds: Dataset, spec: Nest, s: Step) -> Dataset:
         kwargs["window_size"] = s["size"]
     if s["size_fn"] is not None:
         kwargs["window_size_func"] = b.backend.function(s["size_fn"], infer.INT64)
-    kwargs.update(b.backend.declare(infer.steps_spec(spec, s["steps"])))
+    kwargs.update(b.backend.declare(Inner(infer.steps_spec(spec, s["steps"]))))
     return ds.group_by_window(
         key_func=b.backend.function(s["key"], spec), reduce_func=b.backend.plain(reduce), **kwargs
     )

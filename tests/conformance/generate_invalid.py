@@ -151,7 +151,6 @@ def sources(draw: Draw) -> Step:
     mixed = {"weights": [0.5, 0.5], "seed": 1, "stop": False, "rerandomize": None}
     made: list[Step] = [
         {"op": "range", "args": [0, 5, 0], "dtype": None},
-        {"op": "range", "args": [3], "dtype": "string"},
         {"op": "from_tensor_slices", "value": ["int64", [], [1]]},
         {
             "op": "from_tensor_slices",

@@ -58,7 +58,11 @@ def source_spec(source: dict[str, Any]) -> Nest:
         alone = source.get("spread") and len(inputs["tuple"]) == 1
         return zip_spec(inputs["tuple"][0] if alone else inputs)
     if op in ("choose_from_datasets", "sample_from_datasets"):
-        return common([program_spec(one) for one in source["inputs"]])
+        inputs = source["inputs"]
+        weights = source.get("weights") or [1] * len(inputs)
+        # What is never chosen is left out, unless nothing else is there.
+        chosen = [one for one, weight in zip(inputs, weights, strict=False) if weight != 0]
+        return common([program_spec(one) for one in chosen or inputs])
     raise KeyError(op)
 
 

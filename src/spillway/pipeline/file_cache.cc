@@ -50,7 +50,7 @@ Status file_error(const std::string& file, const char* doing) {
   return status;
 }
 
-Status corrupt(const std::string& file, std::int64_t offset, const char* what) {
+Status corrupt(const std::string& file, std::int64_t offset, std::string_view what) {
   Status status = bad_data(Code::kDataLoss, "cache file ", file, ": ", what, " at offset ", offset,
                            ": delete the file to fill the cache again");
   status.edit().file = file;
@@ -186,10 +186,15 @@ class FileSource final : public CacheSource {
     }
     Row row;
     if (wanted) {
-      SW_ASSIGN(row.values, parse_row_bytes(stage_->account(), bytes));
+      auto values = parse_row_bytes(stage_->account(), bytes);
+      if (!values.ok()) {
+        if (values.error().kind() == ErrorKind::kResource) return std::move(values).status();
+        return corrupt(file_, offset_, values.error().message());
+      }
+      row.values = std::move(values).value();
       if (const StructurePtr& structure = stage_->node().structure()) {
-        Status fits = check_values(*structure, row.values);
-        if (!fits.ok()) return std::move(fits).at("cache file " + file_);
+        const Status fits = check_values(*structure, row.values);
+        if (!fits.ok()) return corrupt(file_, offset_, fits.message());
       }
       row.origin = {scope_, row_, 1};
       // A large row does not leave its room behind.

@@ -5,6 +5,16 @@
 #include "spillway/pipeline/run.h"
 
 namespace spillway {
+namespace {
+
+// Running out of memory or disk is not: skipping would lose good data. What the user's own code
+// found too much for one element is.
+bool is_elements_fault(const Status& error) {
+  return error.kind() != ErrorKind::kResource || error.info().cause != nullptr ||
+         error.info().type == "ElementTooLarge";
+}
+
+}  // namespace
 
 Status Stage::set_policy(OnError policy) {
   policy_ = std::move(policy);
@@ -49,8 +59,7 @@ bool Stage::settle(Status& error) {
   if (!minds_all && error.info().stage != name_) return false;
   if (!is_position(error) || error.kind() == ErrorKind::kBug) return false;
   if (mutant("error_dropped")) return true;
-  // Running out of memory or disk is not the element's fault: skipping would lose good data.
-  if (!policy_.skips() || error.kind() == ErrorKind::kResource) {
+  if (!policy_.skips() || !is_elements_fault(error)) {
     ++stats_.failed;
     run_.record({"failed", error, 1});
     return false;

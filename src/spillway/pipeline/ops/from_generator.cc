@@ -73,7 +73,7 @@ struct Shared {
   std::int64_t skip SW_GUARDED_BY(mutex) = 0;   // restore: rows to pass over first
   Mark mark SW_GUARDED_BY(mutex);               // restore: what must be met among them
   std::size_t largest SW_GUARDED_BY(mutex) = 0;
-  std::int64_t made SW_GUARDED_BY(mutex) = 0;
+  std::int64_t made SW_GUARDED_BY(mutex) = 0;  // rows; an error is none
   bool awaited SW_GUARDED_BY(mutex) = false;  // the consumer is in pull()
   bool started SW_GUARDED_BY(mutex) = false;
   bool finished SW_GUARDED_BY(mutex) = false;
@@ -89,7 +89,10 @@ struct Wanted {
 Wanted rows_wanted(Shared& shared) SW_REQUIRES(shared.mutex) {
   std::int64_t waiting = 0;
   for (const auto& item : shared.items) waiting += item.block->added() - item.taken;
-  if (shared.bound >= 0 && shared.made >= shared.bound) return {};
+  // Never ahead of the bound; beyond it only for a consumer that found rows before it to fail.
+  const std::int64_t left =
+      shared.bound < 0 ? INT64_MAX : std::max<std::int64_t>(shared.bound - shared.made, 0);
+  if (left == 0 && (waiting > 0 || !shared.awaited)) return {};
   std::int64_t rows =
       shared.exact ? shared.asked - waiting : std::max<std::int64_t>(shared.hint, 1);
   if (rows <= 0) return {};
@@ -110,7 +113,7 @@ Wanted rows_wanted(Shared& shared) SW_REQUIRES(shared.mutex) {
     // The first row tells how large they are: it is made alone.
     rows = shared.made == 0 ? 1 : std::min(rows, kMostRowsOneByOne);
   }
-  if (shared.bound >= 0) rows = std::min(rows, shared.bound - shared.made);
+  rows = std::min(rows, std::max<std::int64_t>(left, 1));
   return {rows, ahead};
 }
 
@@ -188,6 +191,10 @@ Status fast_forward(Shared& shared, Generator& generator, const Mark& mark, std:
     SW_ASSIGN(auto block, make_block(shared, {std::min<std::int64_t>(left, 64), false}));
     const auto filled = generator.fill(*block, now_ns() + 1'000'000'000, shared.stop);
     const std::int64_t made = block->added();
+    {
+      const MutexLock lock(shared.mutex);
+      shared.made += made;
+    }
     passed += made + (filled.more == Generator::More::kError ? 1 : 0);
     const bool over = filled.more == Generator::More::kEnd || filled.finished;
     if (over && passed < rows) return not_replayable(rows, passed, "does not come");
@@ -230,7 +237,6 @@ void live(const SharedPtr& shared) {
     const MutexLock lock(shared->mutex);
     skip = shared->skip;
     mark = shared->mark;
-    shared->made = skip;
   }
   if (Status status = fast_forward(*shared, *generator, mark, skip); !status.ok()) {
     return fail(*shared, std::move(status));
@@ -266,7 +272,7 @@ void live(const SharedPtr& shared) {
     }
     const MutexLock lock(shared->mutex);
     Shared::Item& item = shared->items.back();
-    shared->made += open.added() + (filled.more == Generator::More::kError ? 1 : 0);
+    shared->made += open.added();
     if (open.added() > 0) {
       shared->largest =
           std::max(shared->largest, open.loose_bytes() / static_cast<std::size_t>(open.added()));

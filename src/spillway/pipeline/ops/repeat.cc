@@ -31,6 +31,11 @@ class RepeatIterator final : public Iterator {
         context_(context),
         count_(context.node().int_param("count", -1)) {}
 
+  // As TensorFlow does, and with it what is drawn below: a finite repeat opens each epoch when it
+  // is made or the one before has ended, even one that will not be read; an endless one when it is
+  // read.
+  Status open() { return count_ > 0 ? open_epoch() : Status(); }
+
   Next pull(const Demand& demand) override {
     while (count_ < 0 || done_ < count_) {
       if (stage().run().stop()) return cancelled();
@@ -46,8 +51,9 @@ class RepeatIterator final : public Iterator {
       input_.reset();
       productive_ = false;
       ++done_;
-      if (count_ > 0 && done_ == count_) return pass_on_end();
+      if (count_ > 0) SW_RETURN_IF_ERROR(open_epoch());
     }
+    input_.reset();
     return end_of_data();
   }
 
@@ -66,20 +72,13 @@ class RepeatIterator final : public Iterator {
     SW_RETURN_IF_ERROR(in.get(productive));
     SW_RETURN_IF_ERROR(in.get(opened));
     productive_ = productive != 0;
+    input_.reset();
     if (opened == 0) return restore_shared(*context_.node().inputs()[0], in);
     SW_RETURN_IF_ERROR(open_epoch());
     return input_->restore(in);
   }
 
  private:
-  // TensorFlow opens the input once more when the last epoch has ended: a shuffle below draws a
-  // seed for it, which the next pass over the dataset then does not get.
-  Next pass_on_end() {
-    SW_RETURN_IF_ERROR(open_epoch());
-    input_.reset();
-    return end_of_data();
-  }
-
   // Every epoch is a fresh pass: a shuffle below draws anew, a generator is called again.
   Status open_epoch() {
     std::int64_t number = epoch();
@@ -126,7 +125,9 @@ extern constexpr OperatorDef repeat_operator{
     .passes_rows = true,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
-      return IteratorPtr(std::make_unique<RepeatIterator>(context));
+      auto it = std::make_unique<RepeatIterator>(context);
+      SW_RETURN_IF_ERROR(it->open());
+      return IteratorPtr(std::move(it));
     },
     .index = [](const Node& node) -> IndexedPtr {
       IndexedPtr input = open_indexed(*node.inputs()[0]);

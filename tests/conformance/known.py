@@ -1,0 +1,46 @@
+"""Differences that docs/differences.md lists, recognised where random programs meet them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from .program import operators
+
+Program = dict[str, Any]
+
+
+def sequential(program: Program) -> Program | None:
+    """The same program with every parallel interleave made sequential; None if there is none."""
+    changed = copy.deepcopy(program)
+    found = False
+    stack: list[Any] = [changed]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            if node.get("op") == "interleave" and node.get("parallel") is not None:
+                node["parallel"] = None
+                found = True
+            stack.extend(node.values())
+        elif isinstance(node, list):
+            stack.extend(node)
+    return changed if found else None
+
+
+def reason(
+    program: Program, problem: str, agrees_with_tensorflow: Callable[[Program], bool]
+) -> str | None:
+    """Why this difference is meant, or None. The callable compares our outcome of `program` with
+    TensorFlow's outcome of its argument."""
+    theirs, _, ours = problem.partition("ours")
+    used = set(operators(program))
+    if "MaybeMoveContiguousSlices" in theirs and '"value"' in ours:
+        return "rebatch: an element without rows has no say in the shape of a batch"
+    if "window" in used and used & {"enumerate", "zip"} and "TensorFlow end" in theirs:
+        if '"error"' in ours:
+            return "zip of a window: an error that comes with the end is followed by the others"
+    plain = sequential(program)
+    if plain is not None and agrees_with_tensorflow(plain):
+        return "parallel interleave: errors stand where the sequential form has them"
+    return None
