@@ -1,27 +1,9 @@
 #include "spillway/front/arguments.h"
 
-#include <charconv>
-
 #include "spillway/front/front_access.h"
 
 namespace spillway {
 namespace {
-
-template <class T>
-Value parsed(std::string_view text) {
-  T value{};
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
-// Defaults are written as Python writes them.
-Value default_of(const ParamDef& param) {
-  const std::string_view text = param.fallback;
-  if (text.empty() || text == "None") return {};
-  if (text == "True" || text == "False") return text == "True";
-  if (text.front() == '\'') return std::string(text.substr(1, text.size() - 2));
-  return param.type == ParamType::kFloat ? parsed<double>(text) : parsed<std::int64_t>(text);
-}
 
 Value list_of(std::span<const std::int64_t> numbers) {
   auto list = std::make_shared<ValueList>();

@@ -121,7 +121,7 @@ Status ElementRows::save(StateWriter& out) const {
 }
 
 Status ElementRows::restore(StateReader& in) {
-  SW_RETURN_IF_ERROR(in.get(inner_));
+  SW_RETURN_IF_ERROR(in.get_count(inner_));
   return input_.restore(in);
 }
 

@@ -117,7 +117,7 @@ Status Input::save(StateWriter& out, std::int64_t position) const {
 Status Input::restore(StateReader& in) {
   std::int64_t passed = 0;
   std::string state;
-  SW_RETURN_IF_ERROR(in.get(position_));
+  SW_RETURN_IF_ERROR(in.get_count(position_));
   SW_RETURN_IF_ERROR(in.get(passed));
   SW_RETURN_IF_ERROR(in.get(state));
   pulled_ = position_;

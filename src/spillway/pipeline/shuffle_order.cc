@@ -68,8 +68,10 @@ Status ShuffleProgress::restore(StateReader& in) {
   std::int64_t first = 0;
   std::int64_t second = 0;
   std::int64_t was_shrunk = 0;
-  for (std::int64_t* value : {&first, &second, &emitted, &pushed, &errors, &was_shrunk}) {
-    SW_RETURN_IF_ERROR(in.get(*value));
+  SW_RETURN_IF_ERROR(in.get(first));
+  SW_RETURN_IF_ERROR(in.get(second));
+  for (std::int64_t* value : {&emitted, &pushed, &errors, &was_shrunk}) {
+    SW_RETURN_IF_ERROR(in.get_count(*value));
   }
   seeds = {static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(second)};
   shrunk = was_shrunk != 0;
@@ -83,7 +85,7 @@ Status ShuffleProgress::restore(StateReader& in) {
       list->push_back(last += step);
     }
   }
-  if (emitted < 0 || pushed < emitted) return invalid_argument("checkpoint: shuffle: bad count");
+  if (pushed < emitted) return invalid_argument("checkpoint: shuffle: bad count");
   return in.get(input);
 }
 

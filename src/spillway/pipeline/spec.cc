@@ -1,6 +1,7 @@
 #include "spillway/pipeline/spec.h"
 
 #include <algorithm>
+#include <charconv>
 #include <sstream>
 #include <unordered_map>
 
@@ -16,6 +17,25 @@ std::string_view to_string(ParamType type) {
       "int",      "float",   "bool",     "str",  "element", "slices", "signature",
       "function", "dataset", "datasets", "ints", "shapes",  "object"};
   return kNames[static_cast<std::size_t>(type)];
+}
+
+namespace {
+
+template <class T>
+Value parsed(std::string_view text) {
+  T value{};
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+}  // namespace
+
+Value default_of(const ParamDef& param) {
+  const std::string_view text = param.fallback;
+  if (text.empty() || text == "None") return {};
+  if (text == "True" || text == "False") return text == "True";
+  if (text.front() == '\'') return std::string(text.substr(1, text.size() - 2));
+  return param.type == ParamType::kFloat ? parsed<double>(text) : parsed<std::int64_t>(text);
 }
 
 namespace {

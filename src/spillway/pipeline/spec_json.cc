@@ -138,7 +138,10 @@ Result<NodePtr> from_json(const std::string& text, const FunctionLookup& functio
     const Json given = entry.value("params", Json::object());
     for (std::size_t i = 0; i < params.size(); ++i) {
       const std::string name(op->params[i].name);
-      if (!given.is_object() || !given.contains(name)) continue;
+      if (!given.is_object() || !given.contains(name)) {
+        params[i] = default_of(op->params[i]);
+        continue;
+      }
       SW_ASSIGN(params[i], value_from_json(given[name], functions));
     }
     std::vector<NodePtr> inputs;

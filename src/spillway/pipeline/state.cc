@@ -69,6 +69,16 @@ Status StateReader::get(std::int64_t& value) {
   return truncated();
 }
 
+Status StateReader::get_count(std::int64_t& value, std::int64_t most) {
+  std::int64_t read = 0;
+  SW_RETURN_IF_ERROR(get(read));
+  if (read < 0 || read > most) {
+    return invalid_argument("checkpoint: a position must be from 0 to ", most, ": ", read);
+  }
+  value = read;
+  return {};
+}
+
 Status StateReader::get(std::string& value) {
   std::int64_t size = 0;
   SW_RETURN_IF_ERROR(get(size));

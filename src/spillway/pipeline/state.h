@@ -35,6 +35,8 @@ class StateReader {
   Status begin(std::string_view op);
   Status get(std::int64_t& value);
   Status get(std::string& value);
+  // A count or a position: refused unless in [0, most]. States are not trusted.
+  Status get_count(std::int64_t& value, std::int64_t most = INT64_MAX);
   Result<std::vector<Tensor>> get_values(const AccountPtr& account);
   bool at_end() const { return bytes_.empty(); }
 

@@ -60,6 +60,9 @@ struct ParamDef {
   bool tuning = false;  // changes speed or safety, never results: left out of the hash
 };
 
+// What its text means; None for a required one.
+Value default_of(const ParamDef& param);
+
 // What every stage can be told about elements that fail in it (policy.h reads them).
 inline constexpr ParamDef kPolicyParams[] = {
     {"on_error", ParamType::kString, "None", "'raise', 'skip', 'retry' or 'quarantine'"},

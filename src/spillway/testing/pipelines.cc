@@ -14,16 +14,6 @@ const AccountPtr& constants() {
   return kAccount;
 }
 
-// A definition's default as a value; what tests do not name gets it.
-Value fallback_of(const ParamDef& def) {
-  const std::string text(def.fallback);
-  if (text.empty() || text == "None") return {};
-  if (text == "True") return true;
-  if (text == "False") return false;
-  if (text.front() == '\'') return text.substr(1, text.size() - 2);
-  if (def.type == ParamType::kFloat) return std::stod(text);
-  return static_cast<std::int64_t>(std::stoll(text));
-}
 
 class TestFunction final : public Function {
  public:
@@ -138,7 +128,7 @@ Result<NodePtr> try_node(std::string_view op, const NamedValues& params,
   const OperatorDef* def = find_operator(op);
   if (def == nullptr) return invalid_argument("test: no operator ", op);
   std::vector<Value> values;
-  for (const ParamDef& param : def->params) values.push_back(fallback_of(param));
+  for (const ParamDef& param : def->params) values.push_back(default_of(param));
   for (const auto& [name, value] : params) {
     bool known = false;
     for (std::size_t i = 0; i < def->params.size(); ++i) {

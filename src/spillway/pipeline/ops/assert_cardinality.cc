@@ -49,7 +49,7 @@ class AssertCardinalityIterator final : public Iterator {
   }
   Status restore(StateReader& in) override {
     std::int64_t over = 0;
-    SW_RETURN_IF_ERROR(in.get(seen_));
+    SW_RETURN_IF_ERROR(in.get_count(seen_));
     SW_RETURN_IF_ERROR(in.get(over));
     over_ = over != 0;
     return input_->restore(in);

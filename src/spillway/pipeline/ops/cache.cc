@@ -84,8 +84,8 @@ class CacheIterator final : public Iterator {
   Status restore(StateReader& in) override {
     std::int64_t reading = 0;
     SW_RETURN_IF_ERROR(in.get(reading));
-    SW_RETURN_IF_ERROR(in.get(rows_told_));
-    SW_RETURN_IF_ERROR(in.get(positions_told_));
+    SW_RETURN_IF_ERROR(in.get_count(rows_told_));
+    SW_RETURN_IF_ERROR(in.get_count(positions_told_));
     SW_RETURN_IF_ERROR(in.get(start_));
     if (source_ != nullptr) {
       rows_ = rows_told_;

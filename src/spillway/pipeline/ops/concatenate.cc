@@ -56,7 +56,7 @@ class ConcatenateIterator final : public Iterator {
     return input_->save(out);
   }
   Status restore(StateReader& in) override {
-    SW_RETURN_IF_ERROR(in.get(at_));
+    SW_RETURN_IF_ERROR(in.get_count(at_, 1));
     if (at_ == 1) {
       SW_RETURN_IF_ERROR(restore_shared(*context_.node().inputs()[0], in));
       SW_ASSIGN(input_, context_.open_input(1));

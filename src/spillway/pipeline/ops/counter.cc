@@ -139,7 +139,7 @@ class CounterIterator final : public Iterator {
   }
   Status restore(StateReader& in) override {
     std::int64_t bits = 0;
-    SW_RETURN_IF_ERROR(in.get(at_));
+    SW_RETURN_IF_ERROR(in.get_count(at_));
     SW_RETURN_IF_ERROR(in.get(bits));
     bits_ = std::bit_cast<std::uint64_t>(bits);
     return {};

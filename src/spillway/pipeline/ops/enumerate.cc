@@ -73,7 +73,7 @@ class EnumerateIterator final : public Iterator {
     return input_->save(out);
   }
   Status restore(StateReader& in) override {
-    SW_RETURN_IF_ERROR(in.get(passed_));
+    SW_RETURN_IF_ERROR(in.get_count(passed_));
     return input_->restore(in);
   }
 

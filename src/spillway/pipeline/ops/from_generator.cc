@@ -391,7 +391,7 @@ class GeneratorIterator final : public Iterator {
   // The generator starts anew and passes over what was delivered, if that is the same again.
   Status restore(StateReader& in) override {
     std::int64_t print = 0;
-    SW_RETURN_IF_ERROR(in.get(position_));
+    SW_RETURN_IF_ERROR(in.get_count(position_));
     SW_RETURN_IF_ERROR(in.get(print));
     print_ = static_cast<std::uint64_t>(print);
     const MutexLock lock(shared_->mutex);

@@ -73,7 +73,7 @@ class SlicesIterator final : public Iterator {
     out.put(at_);
     return {};
   }
-  Status restore(StateReader& in) override { return in.get(at_); }
+  Status restore(StateReader& in) override { return in.get_count(at_, rows_); }
 
  private:
   const ElementPtr element_;

@@ -37,7 +37,7 @@ class FromTensorsIterator final : public Iterator {
     out.put(done_);
     return {};
   }
-  Status restore(StateReader& in) override { return in.get(done_); }
+  Status restore(StateReader& in) override { return in.get_count(done_, 1); }
 
  private:
   const ElementPtr element_;

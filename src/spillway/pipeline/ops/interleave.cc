@@ -173,11 +173,10 @@ class InterleaveIterator final : public Iterator {
     std::int64_t replay = 0;
     std::int64_t slots = 0;
     SW_RETURN_IF_ERROR(in.get(ended));
-    SW_RETURN_IF_ERROR(in.get(at));
-    SW_RETURN_IF_ERROR(in.get(in_block_));
-    SW_RETURN_IF_ERROR(in.get(replay));
-    SW_RETURN_IF_ERROR(in.get(slots));
-    if (at < 0 || slots < 0 || slots > cycle_) return invalid_argument("checkpoint: interleave");
+    SW_RETURN_IF_ERROR(in.get_count(at, cycle_ - 1));
+    SW_RETURN_IF_ERROR(in.get_count(in_block_, block_));
+    SW_RETURN_IF_ERROR(in.get_count(replay));
+    SW_RETURN_IF_ERROR(in.get_count(slots, cycle_));
     std::vector<std::int64_t> owner(static_cast<std::size_t>(slots));
     for (std::int64_t& each : owner) SW_RETURN_IF_ERROR(in.get(each));
     SW_RETURN_IF_ERROR(outer_.restore(in));

@@ -111,7 +111,7 @@ class RangeIterator final : public Iterator {
     out.put(at_);
     return {};
   }
-  Status restore(StateReader& in) override { return in.get(at_); }
+  Status restore(StateReader& in) override { return in.get_count(at_, count_); }
 
  private:
   const ScopePtr scope_;

@@ -68,7 +68,7 @@ class RepeatIterator final : public Iterator {
   Status restore(StateReader& in) override {
     std::int64_t productive = 0;
     std::int64_t opened = 0;
-    SW_RETURN_IF_ERROR(in.get(done_));
+    SW_RETURN_IF_ERROR(in.get_count(done_, count_ < 0 ? INT64_MAX : count_));
     SW_RETURN_IF_ERROR(in.get(productive));
     SW_RETURN_IF_ERROR(in.get(opened));
     productive_ = productive != 0;

@@ -71,8 +71,8 @@ class ShardIterator final : public Iterator {
     return input_->save(out);
   }
   Status restore(StateReader& in) override {
-    SW_RETURN_IF_ERROR(in.get(need_));
-    SW_RETURN_IF_ERROR(in.get(passed_));
+    SW_RETURN_IF_ERROR(in.get_count(need_));
+    SW_RETURN_IF_ERROR(in.get_count(passed_));
     return input_->restore(in);
   }
 

@@ -91,7 +91,12 @@ class IndexShuffle final : public Iterator {
     if (progress_.emitted > size_) return invalid_argument("checkpoint: shuffle: bad count");
     random_ = PhiloxStream(progress_.seeds.first, progress_.seeds.second);
     if (progress_.shrunk) {
-      for (const std::int64_t index : progress_.ring) ring_.push(static_cast<std::uint32_t>(index));
+      for (const std::int64_t index : progress_.ring) {
+        if (index < 0 || index >= size_ || ring_.full()) {
+          return invalid_argument("checkpoint: shuffle: bad index");
+        }
+        ring_.push(static_cast<std::uint32_t>(index));
+      }
       entered_ = progress_.pushed;
       random_ = PhiloxStream::at(progress_.seeds.first, progress_.seeds.second,
                                  static_cast<std::uint64_t>(progress_.emitted));
@@ -384,6 +389,9 @@ Status BufferShuffle::restore(StateReader& in) {
   SW_RETURN_IF_ERROR(source_->restore(in));
   SW_RETURN_IF_ERROR(progress_.restore(in));
   random_ = PhiloxStream(progress_.seeds.first, progress_.seeds.second);
+  const std::int64_t held = progress_.shrunk ? static_cast<std::int64_t>(progress_.ring.size())
+                                             : progress_.pushed - progress_.emitted;
+  if (held > buffer_size(stage().node())) return invalid_argument("checkpoint: shuffle: bad count");
   if (progress_.shrunk) {
     shrunk_ = true;
     random_ = PhiloxStream::at(progress_.seeds.first, progress_.seeds.second,

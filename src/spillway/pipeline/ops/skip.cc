@@ -45,7 +45,7 @@ class SkipIterator final : public Iterator {
     return input_->save(out);
   }
   Status restore(StateReader& in) override {
-    SW_RETURN_IF_ERROR(in.get(skipped_));
+    SW_RETURN_IF_ERROR(in.get_count(skipped_));
     return input_->restore(in);
   }
 

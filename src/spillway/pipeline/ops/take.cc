@@ -50,7 +50,7 @@ class TakeIterator final : public Iterator {
     return input_->save(out);
   }
   Status restore(StateReader& in) override {
-    SW_RETURN_IF_ERROR(in.get(taken_));
+    SW_RETURN_IF_ERROR(in.get_count(taken_, count_ < 0 ? INT64_MAX : count_));
     return input_->restore(in);
   }
 

@@ -108,7 +108,7 @@ class UniqueIterator final : public Iterator {
   }
   Status restore(StateReader& in) override {
     std::int64_t passed = 0;
-    SW_RETURN_IF_ERROR(in.get(passed));
+    SW_RETURN_IF_ERROR(in.get_count(passed));
     SW_RETURN_IF_ERROR(input_.restore(in));
     while (input_.position() < passed) {
       Next next = input_.next({passed - input_.position(), kMiB, 1'000'000});

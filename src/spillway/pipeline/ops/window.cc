@@ -78,7 +78,7 @@ class WindowIterator final : public Iterator {
     return input_.save(out, input_.position() - held_);
   }
   Status restore(StateReader& in) override {
-    SW_RETURN_IF_ERROR(in.get(pass_over_));
+    SW_RETURN_IF_ERROR(in.get_count(pass_over_));
     return input_.restore(in);
   }
 

@@ -160,7 +160,7 @@ class WindowRowsIterator final : public Iterator {
   }
   Status restore(StateReader& in) override {
     std::int64_t done = 0;
-    SW_RETURN_IF_ERROR(in.get(done));
+    SW_RETURN_IF_ERROR(in.get_count(done));
     done_ = 0;
     return skip(done);
   }
