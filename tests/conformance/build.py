@@ -69,7 +69,7 @@ class Builder:
         self.backend = backend
         self._directory = tempfile.TemporaryDirectory(prefix="conformance-")
         self.directory = self._directory.name
-        self._made = 0
+        self._made: dict[tuple[str, ...], int] = {}
 
     def close(self) -> None:
         self._directory.cleanup()
@@ -100,12 +100,14 @@ class Builder:
 
     def again(self, program: dict[str, Any]) -> Dataset:
         """An equal pipeline, built anew over the same files."""
-        self._made = 0
         return self.program(program)
 
     def files(self, names: list[str]) -> Path:
-        self._made += 1
-        folder = Path(self.directory) / f"d{self._made}"
+        # A function that makes datasets finds its files again, however often it is called.
+        key = tuple(names)
+        if key not in self._made:
+            self._made[key] = len(self._made) + 1
+        folder = Path(self.directory) / f"d{self._made[key]}"
         for name in names:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(name.encode())

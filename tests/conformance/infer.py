@@ -18,6 +18,7 @@ from .spec import (
     NotApplicableError,
     Shape,
     Tup,
+    leaves,
     dense_leaves,
     from_json,
     map_dense,
@@ -247,13 +248,16 @@ def _bucketed(spec: Nest, step: dict[str, Any]) -> Nest:
 def _rebatched(spec: Nest, step: dict[str, Any]) -> Nest:
     sizes = step["sizes"] if isinstance(step["sizes"], list) else [step["sizes"]]
     same = len(set(sizes)) == 1
+    dense = [leaf.shape for leaf in leaves(spec) if isinstance(leaf, Leaf)]
+    # The first batch size that is known holds for all components, unless one has no rank.
+    leading = [shape[0] for shape in dense if shape and shape[0] is not None]
+    known = leading[0] if leading and None not in dense else None
 
     def rebatched(leaf: Leaf) -> Leaf:
         if leaf.shape is None:
             return leaf
         if not leaf.shape:
             raise NotApplicableError("a scalar cannot be rebatched")
-        known = leaf.shape[0]
         fits = known is not None and sizes[0] > 0 and known % sizes[0] == 0
         static = same and (step["drop_remainder"] or fits)
         return Leaf(leaf.dtype, (sizes[0] if static else None, *leaf.shape[1:]))

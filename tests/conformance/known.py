@@ -40,6 +40,8 @@ def reason(
     if "window" in used and used & {"enumerate", "zip"} and "TensorFlow end" in theirs:
         if '"error"' in ours:
             return "zip of a window: an error that comes with the end is followed by the others"
+    if "TensorFlow refuses" in problem and "are not compatible" in problem:
+        return "a function that makes datasets is called for elements, not when it is written"
     plain = sequential(program)
     if plain is not None and agrees_with_tensorflow(plain):
         return "parallel interleave: errors stand where the sequential form has them"

@@ -174,7 +174,7 @@ class InterleaveIterator final : public Iterator {
     std::int64_t slots = 0;
     SW_RETURN_IF_ERROR(in.get(ended));
     SW_RETURN_IF_ERROR(in.get_count(at, cycle_ - 1));
-    SW_RETURN_IF_ERROR(in.get_count(in_block_, block_));
+    SW_RETURN_IF_ERROR(in.get_count(in_block_));
     SW_RETURN_IF_ERROR(in.get_count(replay));
     SW_RETURN_IF_ERROR(in.get_count(slots, cycle_));
     std::vector<std::int64_t> owner(static_cast<std::size_t>(slots));

@@ -31,10 +31,9 @@ class RepeatIterator final : public Iterator {
         context_(context),
         count_(context.node().int_param("count", -1)) {}
 
-  // As TensorFlow does, and with it what is drawn below: a finite repeat opens each epoch when it
-  // is made or the one before has ended, even one that will not be read; an endless one when it is
-  // read.
-  Status open() { return count_ > 0 ? open_epoch() : Status(); }
+  // As TensorFlow does, and with it what is drawn below: the first epoch is opened at once, and a
+  // finite repeat opens another when one has ended, even after the last.
+  Status open() { return count_ != 0 ? open_epoch() : Status(); }
 
   Next pull(const Demand& demand) override {
     while (count_ < 0 || done_ < count_) {
