@@ -288,7 +288,8 @@ std::optional<Tensor> tensor_from(PyObject* leaf, const LeafRules& rules, bool s
     } else if (rules.dtype) {
       // Converted below as NumPy casts: a number that is too large wraps, as in TensorFlow.
       array = Ref::steal(PyArray_FROM_O(leaf));
-      if (array && rules.strict && !PyArray_CheckScalar(leaf) && !may_become(array.get(), *rules.dtype)) {
+      if (array && rules.strict && !PyArray_CheckScalar(leaf) &&
+          !may_become(array.get(), *rules.dtype)) {
         return std::nullopt;
       }
     } else {

@@ -23,7 +23,7 @@ struct TakeRules {
   AccountPtr account;
   bool constant = false;    // adopt the user's arrays
   Mismatch* why = nullptr;  // what kind of mismatch, for the caller's words
-  bool strict = false;  // numbers of Python must be of the declared kind: 2.5 is no int
+  bool strict = false;      // numbers of Python must be of the declared kind: 2.5 is no int
 };
 bool take_nest(PyObject* nest, const StructurePtr& structure, const TakeRules& rules, bool sole,
                Taken& out);

@@ -36,7 +36,8 @@ class PyGenerator final : public Generator {
         account_(std::move(account)) {
     if (structure_ != nullptr) leaves_ = structure_->leaves();
     // As in TensorFlow, which makes tensors of the elements only where NumPy's arrays do not do.
-    strict_ = std::ranges::any_of(leaves_, [](const auto* leaf) { return !leaf->shape().has_rank(); });
+    strict_ =
+        std::ranges::any_of(leaves_, [](const auto* leaf) { return !leaf->shape().has_rank(); });
   }
 
   // On the generator's own thread: its `finally` blocks run here.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,14 +14,14 @@ Program = dict[str, Any]
 
 
 def sequential(program: Program) -> Program | None:
-    """The same program with every parallel interleave made sequential; None if there is none."""
+    """The same program with parallel interleaves and batches made sequential; None without any."""
     changed = copy.deepcopy(program)
     found = False
     stack: list[Any] = [changed]
     while stack:
         node = stack.pop()
         if isinstance(node, dict):
-            if node.get("op") == "interleave" and node.get("parallel") is not None:
+            if node.get("op") in ("interleave", "batch") and node.get("parallel") is not None:
                 node["parallel"] = None
                 found = True
             stack.extend(node.values())
@@ -42,7 +44,12 @@ def reason(
             return "zip of a window: an error that comes with the end is followed by the others"
     if "TensorFlow refuses" in problem and "are not compatible" in problem:
         return "a function that makes datasets is called for elements, not when it is written"
+    if "Cannot rebatch rows with different shapes" in ours and '"value"' in theirs:
+        if all("0" in shape.split(",") for shape in re.findall(r"shape \[([\d,]*)\]", ours)):
+            return "rebatch: rows without items must have the same shape too"
+    if '"pad_to_boundary": true' in json.dumps(program) and used & {"flat_map", "interleave"}:
+        return "a function that makes datasets sees the shapes of its element, not of the spec"
     plain = sequential(program)
     if plain is not None and agrees_with_tensorflow(plain):
-        return "parallel interleave: errors stand where the sequential form has them"
+        return "parallel interleave and batch: errors stand where the sequential form has them"
     return None

@@ -116,6 +116,20 @@ Result<Row> call_row(Stage& stage, Function& function, const StructurePtr& struc
   return result;
 }
 
+Status check_predicate(const Function& predicate) {
+  const StructurePtr out = predicate.output();
+  if (out == nullptr || (out->kind() == Structure::Kind::kTensor && out->dtype() == DType::kBool &&
+                         out->shape().compatible(Shape()))) {
+    return {};
+  }
+  Status status = invalid_argument(
+      "Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor, but its return type "
+      "is ",
+      out->to_string(), ".");
+  status.edit().type = "ValueError";
+  return status;
+}
+
 Result<bool> bool_result(const Chunk& results, std::int64_t row, std::string_view what) {
   const std::vector<Tensor> values = results.row(row).values;
   if (values.size() != 1 || values[0].dtype() != DType::kBool || values[0].shape().rank() != 0) {

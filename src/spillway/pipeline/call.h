@@ -17,6 +17,10 @@ Result<Row> call_row(Stage& stage, Function& function, const StructurePtr& struc
                      std::vector<Tensor> values, const Origin& origin, std::int64_t index,
                      std::int64_t epoch, StructurePtr* out_structure = nullptr);
 
+// A predicate's declared result must be a boolean scalar; an undeclared one is checked at its first
+// element, by bool_result.
+Status check_predicate(const Function& predicate);
+
 // Reads a scalar result: a predicate, a key.
 Result<bool> bool_result(const Chunk& results, std::int64_t row, std::string_view what);
 Result<std::int64_t> int_result(const Tensor& value, std::string_view what);

@@ -232,6 +232,21 @@ Result<Tensor> parse_tensor(const AccountPtr& account, FieldReader& in, Buffer::
 
 }  // namespace
 
+Chunk select_rows(const AccountPtr& account, const Chunk& chunk,
+                  std::span<const std::int64_t> indices) {
+  if (auto copied = gather_rows(account, chunk, indices); copied.ok()) {
+    return std::move(copied).value();
+  }
+  std::vector<Chunk> runs;
+  for (std::size_t begin = 0; begin < indices.size();) {
+    std::size_t end = begin + 1;
+    while (end < indices.size() && indices[end] == indices[end - 1] + 1) ++end;
+    runs.push_back(chunk.slice(indices[begin], indices[end - 1] + 1));
+    begin = end;
+  }
+  return join_rows(chunk.structure(), runs);
+}
+
 Status append_row_bytes(std::span<const Tensor> values, std::vector<std::byte>& out) {
   for (const Tensor& value : values) {
     if (value.dtype() == DType::kVariant) {

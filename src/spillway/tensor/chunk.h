@@ -74,6 +74,10 @@ Chunk join_rows(const StructurePtr& structure, std::span<const Chunk> chunks);
 // The rows `indices` of `chunk`, copied into blocks where the column is a block.
 Result<Chunk> gather_rows(const AccountPtr& account, const Chunk& chunk,
                           std::span<const std::int64_t> indices);
+// The same, for rows in order that must not be lost: without room for copies, a chunk that shares
+// the rows where they are.
+Chunk select_rows(const AccountPtr& account, const Chunk& chunk,
+                  std::span<const std::int64_t> indices);
 // Values of a chunk's rows as bytes and back: for spill files, caches and checkpoints. Variants
 // cannot be written: kUser error.
 Status append_row_bytes(std::span<const Tensor> values, std::vector<std::byte>& out);

@@ -14,7 +14,6 @@ const AccountPtr& constants() {
   return kAccount;
 }
 
-
 class TestFunction final : public Function {
  public:
   TestFunction(StructurePtr output, std::function<Result<Values>(const Values&)> body)
@@ -204,6 +203,29 @@ FunctionPtr dataset_fn(std::function<NodePtr(std::int64_t)> body, StructurePtr i
               return Values{
                   make_variant(std::make_shared<DatasetValue>(body(*in[0].as<std::int64_t>())))};
             });
+}
+
+NodePtr failing_range(std::int64_t n, std::int64_t bad) {
+  return node("map", {{"map_func", scalar_fn([bad](std::int64_t x) -> Result<std::int64_t> {
+                         if (x == bad) return bad_data(Code::kDataLoss, "bad element");
+                         return x;
+                       })}},
+              {range(n)});
+}
+
+NodePtr vectors_of(std::vector<std::int64_t> lengths, Shape spec) {
+  return node("map",
+              {{"map_func", fn(i64_spec(std::move(spec)),
+                               [lengths](const Values& in) -> Result<Values> {
+                                 const auto i = static_cast<std::size_t>(*in[0].as<std::int64_t>());
+                                 const auto n = static_cast<std::size_t>(lengths[i]);
+                                 return Values{i64s(std::vector<std::int64_t>(n, lengths[i]))};
+                               })}},
+              {range(static_cast<std::int64_t>(lengths.size()))});
+}
+
+NodePtr batches_of(std::int64_t size, NodePtr input, bool drop) {
+  return node("batch", {{"batch_size", size}, {"drop_remainder", drop}}, {std::move(input)});
 }
 
 std::string show(const Chunk& chunk, std::int64_t row) {

@@ -22,6 +22,11 @@ Result<NodePtr> try_node(std::string_view op, const NamedValues& params,
                          std::vector<NodePtr> inputs = {});
 NodePtr node(std::string_view op, const NamedValues& params, std::vector<NodePtr> inputs = {});
 NodePtr range(std::int64_t stop);
+// range(n) whose element `bad` fails.
+NodePtr failing_range(std::int64_t n, std::int64_t bad);
+// One vector for each length; its values are the length.
+NodePtr vectors_of(std::vector<std::int64_t> lengths, Shape spec = {kUnknownDim});
+NodePtr batches_of(std::int64_t size, NodePtr input, bool drop = false);
 
 Tensor i64(std::int64_t value);
 Tensor i64s(std::vector<std::int64_t> values);

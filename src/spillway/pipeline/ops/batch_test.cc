@@ -8,29 +8,6 @@
 namespace spillway::testing {
 namespace {
 
-// range(n) whose element `bad` fails.
-NodePtr failing(std::int64_t n, std::int64_t bad) {
-  return node("map", {{"map_func", scalar_fn([bad](std::int64_t x) -> Result<std::int64_t> {
-                         if (x == bad) return bad_data(Code::kDataLoss, "bad element");
-                         return x;
-                       })}},
-              {range(n)});
-}
-// One vector for each length; its values are the length.
-NodePtr vectors(std::vector<std::int64_t> lengths, Shape spec = {kUnknownDim}) {
-  return node("map",
-              {{"map_func", fn(i64_spec(std::move(spec)),
-                               [lengths](const Values& in) -> Result<Values> {
-                                 const auto i = static_cast<std::size_t>(*in[0].as<std::int64_t>());
-                                 const auto n = static_cast<std::size_t>(lengths[i]);
-                                 return Values{i64s(std::vector<std::int64_t>(n, lengths[i]))};
-                               })}},
-              {range(static_cast<std::int64_t>(lengths.size()))});
-}
-
-NodePtr batch(std::int64_t size, NodePtr input, bool drop = false) {
-  return node("batch", {{"batch_size", size}, {"drop_remainder", drop}}, {std::move(input)});
-}
 NodePtr strings(std::vector<std::string_view> items) {
   static const AccountPtr account = Budget::process().open_account("test");
   const Shape shape{static_cast<std::int64_t>(items.size())};
@@ -40,36 +17,39 @@ NodePtr strings(std::vector<std::string_view> items) {
 }
 
 TEST(Batch, StacksAndKeepsARemainder) {
-  check_operator({.build = [] { return batch(2, range(5)); }, .expect = {"[0 1]", "[2 3]", "[4]"}});
-  check_operator({.build = [] { return batch(9, range(2)); }, .expect = {"[0 1]"}});
-  check_operator({.build = [] { return batch(3, range(0)); }, .expect = {}});
+  check_operator(
+      {.build = [] { return batches_of(2, range(5)); }, .expect = {"[0 1]", "[2 3]", "[4]"}});
+  check_operator({.build = [] { return batches_of(9, range(2)); }, .expect = {"[0 1]"}});
+  check_operator({.build = [] { return batches_of(3, range(0)); }, .expect = {}});
 }
 
 TEST(Batch, DropsARemainderWhenAsked) {
-  check_operator({.build = [] { return batch(2, range(5), true); }, .expect = {"[0 1]", "[2 3]"}});
-  check_operator({.build = [] { return batch(9, range(2), true); }, .expect = {}});
+  check_operator(
+      {.build = [] { return batches_of(2, range(5), true); }, .expect = {"[0 1]", "[2 3]"}});
+  check_operator({.build = [] { return batches_of(9, range(2), true); }, .expect = {}});
 }
 
 TEST(Batch, KnowsItsSizeOnlyWhenItDropsTheRemainder) {
-  EXPECT_EQ(batch(2, range(5))->structure()->shape(), Shape{kUnknownDim});
-  EXPECT_EQ(batch(2, range(5), true)->structure()->shape(), Shape{2});
+  EXPECT_EQ(batches_of(2, range(5))->structure()->shape(), Shape{kUnknownDim});
+  EXPECT_EQ(batches_of(2, range(5), true)->structure()->shape(), Shape{2});
 }
 
 TEST(Batch, TakesABatchSizeThatMeansEverything) {
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  check_operator({.build = [=] { return batch(most, range(4)); }, .expect = {"[0 1 2 3]"}});
-  check_operator({.build = [=] { return batch(most, failing(4, 9)); }, .expect = {"[0 1 2 3]"}});
+  check_operator({.build = [=] { return batches_of(most, range(4)); }, .expect = {"[0 1 2 3]"}});
   check_operator(
-      {.build = [=] { return batch(most, vectors({2, 2})); }, .expect = {"[[2 2] [2 2]]"}});
+      {.build = [=] { return batches_of(most, failing_range(4, 9)); }, .expect = {"[0 1 2 3]"}});
+  check_operator(
+      {.build = [=] { return batches_of(most, vectors_of({2, 2})); }, .expect = {"[[2 2] [2 2]]"}});
   const auto unknown = [] {
     return node("filter", {{"predicate", predicate([](std::int64_t x) { return x != 1; })}},
-                {failing(4, 9)});
+                {failing_range(4, 9)});
   };
-  check_operator({.build = [=] { return batch(most, unknown()); }, .expect = {"[0 2 3]"}});
+  check_operator({.build = [=] { return batches_of(most, unknown()); }, .expect = {"[0 2 3]"}});
 }
 
 TEST(Batch, SharesRowsThatLieSideBySide) {
-  const Opened opened = open(batch(4, range(8)));
+  const Opened opened = open(batches_of(4, range(8)));
   const Next next = opened.it->next({2});
   ASSERT_TRUE(next.ok());
   ASSERT_EQ(next.value()->rows(), 2);
@@ -80,15 +60,15 @@ TEST(Batch, SharesRowsThatLieSideBySide) {
 }
 
 TEST(Batch, StacksStringsAndBatches) {
-  check_operator({.build = [] { return batch(2, strings({"a", "bb", ""})); },
+  check_operator({.build = [] { return batches_of(2, strings({"a", "bb", ""})); },
                   .expect = {"[\x27"
                              "a\x27 \x27"
                              "bb\x27]",
                              "[\x27\x27]"}});
-  check_operator({.build = [] { return batch(2, batch(2, range(6), true)); },
+  check_operator({.build = [] { return batches_of(2, batches_of(2, range(6), true)); },
                   .expect = {"[[0 1] [2 3]]", "[[4 5]]"}});
   check_operator(
-      {.build = [] { return batch(2, node("enumerate", {}, {strings({"a", "b", "c"})})); },
+      {.build = [] { return batches_of(2, node("enumerate", {}, {strings({"a", "b", "c"})})); },
        .expect = {"([0 1], [\x27"
                   "a\x27 \x27"
                   "b\x27])",
@@ -102,13 +82,13 @@ TEST(Batch, StacksDatasets) {
                 {range(3)});
   };
   check_operator(
-      {.build = [=] { return batch(2, datasets()); }, .expect = {"[<> <0>]", "[<0 1>]"}});
+      {.build = [=] { return batches_of(2, datasets()); }, .expect = {"[<> <0>]", "[<0 1>]"}});
 }
 
 TEST(Batch, DropsTheGatheredRowsWithAnErrorOfTheInput) {
-  check_operator({.build = [] { return batch(2, failing(7, 3)); },
+  check_operator({.build = [] { return batches_of(2, failing_range(7, 3)); },
                   .expect = {"[0 1]", "!DATA_LOSS", "[4 5]", "[6]"}});
-  const Opened opened = open(batch(2, failing(7, 3)));
+  const Opened opened = open(batches_of(2, failing_range(7, 3)));
   drain(*opened.it);
   const StageStats& stats = opened.run->stages()[2]->stats();
   EXPECT_EQ(stats.dropped, 1);
@@ -116,11 +96,11 @@ TEST(Batch, DropsTheGatheredRowsWithAnErrorOfTheInput) {
 }
 
 TEST(Batch, RefusesRowsOfDifferentShapesAndGoesOnWithTheNextBatch) {
-  check_operator({.build = [] { return batch(3, vectors({3, 3, 4, 1, 1})); },
+  check_operator({.build = [] { return batches_of(3, vectors_of({3, 3, 4, 1, 1})); },
                   .expect = {"!INVALID_ARGUMENT", "[[1] [1]]"}});
-  check_operator({.build = [] { return batch(2, vectors({1, 1, 4, 1, 2})); },
+  check_operator({.build = [] { return batches_of(2, vectors_of({1, 1, 4, 1, 2})); },
                   .expect = {"[[1] [1]]", "!INVALID_ARGUMENT", "[[2 2]]"}});
-  const Opened opened = open(batch(3, vectors({3, 3, 4, 1, 1})));
+  const Opened opened = open(batches_of(3, vectors_of({3, 3, 4, 1, 1})));
   const Next next = opened.it->next({});
   ASSERT_FALSE(next.ok());
   EXPECT_EQ(next.error().message(),
@@ -131,7 +111,7 @@ TEST(Batch, RefusesRowsOfDifferentShapesAndGoesOnWithTheNextBatch) {
 }
 
 TEST(Batch, EndsQuietlyWhenTheBadBatchIsADroppedRemainder) {
-  check_operator({.build = [] { return batch(3, vectors({1, 2}), true); }, .expect = {}});
+  check_operator({.build = [] { return batches_of(3, vectors_of({1, 2}), true); }, .expect = {}});
 }
 
 TEST(Batch, RefusesASizeThatIsNotPositive) {
@@ -144,7 +124,7 @@ TEST(Batch, RefusesASizeThatIsNotPositive) {
 
 TEST(Batch, ThatFindsNoMemoryLosesNoRowAndGoesOn) {
   Scarcity scarcity(4 * kMiB);
-  const Opened opened = open(batch(4, large_rows(16)), scarcity.budget());
+  const Opened opened = open(batches_of(4, large_rows(16)), scarcity.budget());
   ASSERT_TRUE(opened.it->next(Demand::one()).ok());
   scarcity.leave(100 * kKiB);
   for (int i = 0; i < 2; ++i) {
@@ -163,7 +143,7 @@ TEST(Batch, ThatFindsNoMemoryLosesNoRowAndGoesOn) {
     for (std::int64_t i = 0; i < 4; ++i) EXPECT_EQ(*batch.row(i).as<std::int64_t>(), 4 + i);
   };
   expect_second_batch(*opened.it);
-  const Opened restored = open(batch(4, large_rows(16)));
+  const Opened restored = open(batches_of(4, large_rows(16)));
   StateReader reader(state.bytes());
   ASSERT_TRUE(restored.it->restore(reader).ok());
   expect_second_batch(*restored.it);

@@ -159,8 +159,8 @@ class CacheIterator final : public Iterator {
   const OpenContext context_;
   const std::shared_ptr<CacheStore> store_;
   const bool repeatable_;
-  Status broken_;             // the file is damaged
-  bool broken_told_ = false;  // then the pass ends
+  Status broken_;                        // the file is damaged
+  bool broken_told_ = false;             // then the pass ends
   std::unique_ptr<CacheSource> source_;  // reading, when not null
   IteratorPtr input_;
   std::string start_;                // the state of the input when this pass began

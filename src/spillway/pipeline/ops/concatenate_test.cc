@@ -5,15 +5,6 @@
 namespace spillway::testing {
 namespace {
 
-// range(n) whose element `bad` fails.
-NodePtr failing(std::int64_t n, std::int64_t bad) {
-  return node("map", {{"map_func", scalar_fn([bad](std::int64_t x) -> Result<std::int64_t> {
-                         if (x == bad) return bad_data(Code::kDataLoss, "bad element");
-                         return x;
-                       })}},
-              {range(n)});
-}
-
 NodePtr cat(NodePtr a, NodePtr b) { return node("concatenate", {}, {std::move(a), std::move(b)}); }
 
 NodePtr vectors(std::vector<std::int64_t> values) {
@@ -30,7 +21,7 @@ TEST(Concatenate, GoesOnWithTheOtherDataset) {
 }
 
 TEST(Concatenate, HandsOutErrorsOfBothInTheirPlaces) {
-  check_operator({.build = [] { return cat(failing(3, 2), failing(2, 0)); },
+  check_operator({.build = [] { return cat(failing_range(3, 2), failing_range(2, 0)); },
                   .expect = {"0", "1", "!DATA_LOSS", "!DATA_LOSS", "1"}});
 }
 

@@ -7,15 +7,6 @@
 namespace spillway::testing {
 namespace {
 
-// range(n) whose element `bad` fails.
-NodePtr failing(std::int64_t n, std::int64_t bad) {
-  return node("map", {{"map_func", scalar_fn([bad](std::int64_t x) -> Result<std::int64_t> {
-                         if (x == bad) return bad_data(Code::kDataLoss, "bad element");
-                         return x;
-                       })}},
-              {range(n)});
-}
-
 NodePtr enumerate(std::int64_t start, NodePtr input) {
   return node("enumerate", {{"start", start}}, {std::move(input)});
 }
@@ -28,7 +19,7 @@ TEST(Enumerate, NumbersElements) {
 }
 
 TEST(Enumerate, GivesAFailedElementItsNumber) {
-  check_operator({.build = [] { return enumerate(0, failing(3, 1)); },
+  check_operator({.build = [] { return enumerate(0, failing_range(3, 1)); },
                   .expect = {"(0, 0)", "!DATA_LOSS", "(2, 2)"}});
 }
 

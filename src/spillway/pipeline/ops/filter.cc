@@ -4,19 +4,8 @@
 namespace spillway {
 namespace {
 
-// The predicate's declared result must be a boolean scalar; an undeclared one is checked at its
-// first element, with the same words.
 Result<Inferred> infer(const Node& node) {
-  const StructurePtr out = node.function_param("predicate")->output();
-  if (out != nullptr && (out->kind() != Structure::Kind::kTensor || out->dtype() != DType::kBool ||
-                         !out->shape().compatible(Shape()))) {
-    Status status = invalid_argument(
-        "Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor, but its return "
-        "type is ",
-        out->to_string(), ".");
-    status.edit().type = "ValueError";
-    return status;
-  }
+  SW_RETURN_IF_ERROR(check_predicate(*node.function_param("predicate")));
   return Inferred{node.inputs()[0]->structure(), kUnknownCount};
 }
 
@@ -53,8 +42,7 @@ class FilterIterator final : public Iterator {
       stats().filtered += tested - static_cast<std::int64_t>(kept.size());
       if (kept.empty()) continue;
       if (static_cast<std::int64_t>(kept.size()) == rows.rows()) return next;
-      SW_ASSIGN(Chunk out, gather_rows(account(), rows, kept));
-      return std::optional<Chunk>(std::move(out));
+      return std::optional<Chunk>(select_rows(account(), rows, kept));
     }
   }
 

@@ -74,7 +74,7 @@ struct Shared {
   Mark mark SW_GUARDED_BY(mutex);               // restore: what must be met among them
   std::size_t largest SW_GUARDED_BY(mutex) = 0;
   std::int64_t made SW_GUARDED_BY(mutex) = 0;  // rows; an error is none
-  bool awaited SW_GUARDED_BY(mutex) = false;  // the consumer is in pull()
+  bool awaited SW_GUARDED_BY(mutex) = false;   // the consumer is in pull()
   bool started SW_GUARDED_BY(mutex) = false;
   bool finished SW_GUARDED_BY(mutex) = false;
   std::atomic<bool> stop{false};
@@ -336,9 +336,9 @@ class GeneratorIterator final : public Iterator {
     const MutexLock lock(shared.mutex);
     const Awaited awaited(shared);
     // Asking for the rest of a block says nothing about the next one.
-    const bool rest = !shared.items.empty() && shared.items.front().taken > 0 &&
-                      shared.items.front().block->capacity() - shared.items.front().taken ==
-                          demand.rows;
+    const bool rest =
+        !shared.items.empty() && shared.items.front().taken > 0 &&
+        shared.items.front().block->capacity() - shared.items.front().taken == demand.rows;
     if (!rest) shared.hint = demand.rows;
     shared.asked = demand.rows;
     if (!shared.started) {

@@ -127,7 +127,9 @@ class ListFilesIterator final : public Iterator {
     out.put(at_);
     return {};
   }
-  Status restore(StateReader& in) override { return in.get_count(at_, static_cast<std::int64_t>(files_->size())); }
+  Status restore(StateReader& in) override {
+    return in.get_count(at_, static_cast<std::int64_t>(files_->size()));
+  }
 
  private:
   const std::shared_ptr<Files> files_;

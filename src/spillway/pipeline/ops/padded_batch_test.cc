@@ -6,26 +6,6 @@
 namespace spillway::testing {
 namespace {
 
-// range(n) whose element `bad` fails.
-NodePtr failing(std::int64_t n, std::int64_t bad) {
-  return node("map", {{"map_func", scalar_fn([bad](std::int64_t x) -> Result<std::int64_t> {
-                         if (x == bad) return bad_data(Code::kDataLoss, "bad element");
-                         return x;
-                       })}},
-              {range(n)});
-}
-// One vector for each length; its values are the length.
-NodePtr vectors(std::vector<std::int64_t> lengths, Shape spec = {kUnknownDim}) {
-  return node("map",
-              {{"map_func", fn(i64_spec(std::move(spec)),
-                               [lengths](const Values& in) -> Result<Values> {
-                                 const auto i = static_cast<std::size_t>(*in[0].as<std::int64_t>());
-                                 const auto n = static_cast<std::size_t>(lengths[i]);
-                                 return Values{i64s(std::vector<std::int64_t>(n, lengths[i]))};
-                               })}},
-              {range(static_cast<std::int64_t>(lengths.size()))});
-}
-
 StructurePtr shape_spec(Shape shape) { return i64_spec(std::move(shape)); }
 ElementPtr scalar(Tensor value) {
   StructurePtr structure = Structure::tensor(value.dtype(), value.shape());
@@ -43,34 +23,34 @@ Status refusal(NodePtr input, NamedValues more) {
 }
 
 TEST(PaddedBatch, PadsToTheLargestOfTheBatch) {
-  check_operator({.build = [] { return padded(2, vectors({3, 1, 4, 0, 2})); },
+  check_operator({.build = [] { return padded(2, vectors_of({3, 1, 4, 0, 2})); },
                   .expect = {"[[3 3 3] [1 0 0]]", "[[4 4 4 4] [0 0 0 0]]", "[[2 2]]"}});
 }
 
 TEST(PaddedBatch, PadsToTheShapeGiven) {
   check_operator(
-      {.build = [] { return padded(2, vectors({3, 1}), {{"padded_shapes", shape_spec({4})}}); },
+      {.build = [] { return padded(2, vectors_of({3, 1}), {{"padded_shapes", shape_spec({4})}}); },
        .expect = {"[[3 3 3 0] [1 0 0 0]]"}});
-  const NodePtr node = padded(2, vectors({3, 1}), {{"padded_shapes", shape_spec({4})}});
+  const NodePtr node = padded(2, vectors_of({3, 1}), {{"padded_shapes", shape_spec({4})}});
   EXPECT_EQ(node->structure()->shape(), (Shape{kUnknownDim, 4}));
 }
 
 TEST(PaddedBatch, PadsWithTheValueGiven) {
   check_operator(
-      {.build = [] { return padded(2, vectors({2, 1}), {{"padding_values", scalar(i64(-1))}}); },
+      {.build = [] { return padded(2, vectors_of({2, 1}), {{"padding_values", scalar(i64(-1))}}); },
        .expect = {"[[2 2] [1 -1]]"}});
 }
 
 TEST(PaddedBatch, PadsSeveralDimensions) {
   const auto matrices = [] {
-    return node("batch", {{"batch_size", std::int64_t{2}}}, {vectors({1, 1, 3, 3, 2})});
+    return node("batch", {{"batch_size", std::int64_t{2}}}, {vectors_of({1, 1, 3, 3, 2})});
   };
   check_operator({.build = [=] { return padded(3, matrices()); },
                   .expect = {"[[[1 0 0] [1 0 0]] [[3 3 3] [3 3 3]] [[2 2 0] [0 0 0]]]"}});
 }
 
 TEST(PaddedBatch, TakesAValueOrNoneForEachComponent) {
-  const auto pairs = [] { return node("enumerate", {}, {vectors({2, 1})}); };
+  const auto pairs = [] { return node("enumerate", {}, {vectors_of({2, 1})}); };
   auto list = std::make_shared<ValueList>();
   list->items = {Value(), scalar(i64(7))};
   const std::shared_ptr<const ValueList> values = list;
@@ -82,7 +62,7 @@ TEST(PaddedBatch, StacksScalarsAndDropsARemainder) {
   check_operator({.build = [] { return padded(2, range(3)); }, .expect = {"[0 1]", "[2]"}});
   check_operator({.build = [] { return padded(2, range(3), {{"drop_remainder", true}}); },
                   .expect = {"[0 1]"}});
-  check_operator({.build = [] { return padded(2, failing(5, 2)); },
+  check_operator({.build = [] { return padded(2, failing_range(5, 2)); },
                   .expect = {"[0 1]", "!DATA_LOSS", "[3 4]"}});
 }
 
@@ -104,33 +84,36 @@ TEST(PaddedBatch, PadsStrings) {
 }
 
 TEST(PaddedBatch, FailsWithTheWholeBatchWhenARowIsTooLong) {
-  check_operator(
-      {.build =
-           [] { return padded(2, vectors({3, 1, 4, 1, 2}), {{"padded_shapes", shape_spec({3})}}); },
-       .expect = {"[[3 3 3] [1 0 0]]", "!DATA_LOSS", "[[2 2 0]]"}});
+  check_operator({.build =
+                      [] {
+                        return padded(2, vectors_of({3, 1, 4, 1, 2}),
+                                      {{"padded_shapes", shape_spec({3})}});
+                      },
+                  .expect = {"[[3 3 3] [1 0 0]]", "!DATA_LOSS", "[[2 2 0]]"}});
 }
 
 TEST(PaddedBatch, FailsWhenARowHasAnotherRank) {
   check_operator({.build =
                       [] {
-                        return padded(2, vectors({1, 2}, Shape::unknown_rank()),
+                        return padded(2, vectors_of({1, 2}, Shape::unknown_rank()),
                                       {{"padded_shapes", shape_spec({})}});
                       },
                   .expect = {"!INVALID_ARGUMENT"}});
 }
 
 TEST(PaddedBatch, RefusesWhatCannotFit) {
-  EXPECT_EQ(refusal(vectors({1}, {3}), {{"padded_shapes", shape_spec({1})}}).message(),
+  EXPECT_EQ(refusal(vectors_of({1}, {3}), {{"padded_shapes", shape_spec({1})}}).message(),
             "The padded shape (1,) is not compatible with the shape (3,) of the corresponding "
             "input component.");
-  EXPECT_EQ(refusal(vectors({1}), {{"padded_shapes", shape_spec({})}}).info().type, "ValueError");
-  EXPECT_EQ(refusal(vectors({1}, Shape::unknown_rank()), {}).message(),
+  EXPECT_EQ(refusal(vectors_of({1}), {{"padded_shapes", shape_spec({})}}).info().type,
+            "ValueError");
+  EXPECT_EQ(refusal(vectors_of({1}, Shape::unknown_rank()), {}).message(),
             "You must provide `padded_shapes` argument because component 0 has unknown rank.");
   EXPECT_EQ(
-      refusal(vectors({1}), {{"padding_values", scalar(str("x"))}}).message(),
+      refusal(vectors_of({1}), {{"padding_values", scalar(str("x"))}}).message(),
       "Invalid `padding_values`. `padding_values` values type <dtype: \x27string\x27> does not "
       "match type <dtype: \x27int64\x27> of the corresponding input component.");
-  EXPECT_EQ(refusal(vectors({1}), {{"padding_values", scalar(i64s({1, 2}))}}).message(),
+  EXPECT_EQ(refusal(vectors_of({1}), {{"padding_values", scalar(i64s({1, 2}))}}).message(),
             "Invalid `padding_values`. `padding_values` values should be scalars, but got (2,).");
 }
 

@@ -5,15 +5,6 @@
 namespace spillway::testing {
 namespace {
 
-// range(n) whose element `bad` fails.
-NodePtr failing(std::int64_t n, std::int64_t bad) {
-  return node("map", {{"map_func", scalar_fn([bad](std::int64_t x) -> Result<std::int64_t> {
-                         if (x == bad) return bad_data(Code::kDataLoss, "bad element");
-                         return x;
-                       })}},
-              {range(n)});
-}
-
 NodePtr repeat(Value count, NodePtr input) {
   return node("repeat", {{"count", std::move(count)}}, {std::move(input)});
 }
@@ -44,16 +35,16 @@ TEST(Repeat, EndsForeverOverNothing) {
 
 TEST(Repeat, EndsForeverOverAnEpochThatOnlyFails) {
   check_operator(
-      {.build = [] { return repeat(Value(), failing(1, 0)); }, .expect = {"!DATA_LOSS"}});
+      {.build = [] { return repeat(Value(), failing_range(1, 0)); }, .expect = {"!DATA_LOSS"}});
 }
 
 TEST(Repeat, MeetsAnErrorInEveryEpoch) {
-  check_operator({.build = [] { return repeat(std::int64_t{2}, failing(3, 1)); },
+  check_operator({.build = [] { return repeat(std::int64_t{2}, failing_range(3, 1)); },
                   .expect = {"0", "!DATA_LOSS", "2", "0", "!DATA_LOSS", "2"}});
 }
 
 TEST(Repeat, NestsAndCountsEpochsThrough) {
-  const NodePtr twice = repeat(std::int64_t{2}, repeat(std::int64_t{2}, failing(1, 0)));
+  const NodePtr twice = repeat(std::int64_t{2}, repeat(std::int64_t{2}, failing_range(1, 0)));
   const Opened opened = open(twice);
   for (std::int64_t epoch = 0; epoch < 4; ++epoch) {
     const Next next = opened.it->next({});

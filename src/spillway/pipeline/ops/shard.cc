@@ -60,7 +60,7 @@ class ShardIterator final : public Iterator {
       need_ = shards_ - 1;
       passed_ = rows.rows() - mine.back() - 1;
       if (kept == 1) return std::optional<Chunk>(rows.slice(mine[0], mine[0] + 1));
-      SW_ASSIGN(Chunk out, gather_rows(account(), rows, mine));
+      Chunk out = select_rows(account(), rows, mine);
       return std::optional<Chunk>(std::move(out));
     }
   }

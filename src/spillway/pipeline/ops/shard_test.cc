@@ -5,15 +5,6 @@
 namespace spillway::testing {
 namespace {
 
-// range(n) whose element `bad` fails.
-NodePtr failing(std::int64_t n, std::int64_t bad) {
-  return node("map", {{"map_func", scalar_fn([bad](std::int64_t x) -> Result<std::int64_t> {
-                         if (x == bad) return bad_data(Code::kDataLoss, "bad element");
-                         return x;
-                       })}},
-              {range(n)});
-}
-
 NodePtr shard(std::int64_t shards, std::int64_t index, NodePtr input) {
   return node("shard", {{"num_shards", shards}, {"index", index}}, {std::move(input)});
 }
@@ -29,12 +20,12 @@ TEST(Shard, IsEmptyWhenThereAreMoreShardsThanElements) {
 }
 
 TEST(Shard, CountsErrorsAsTensorFlowDoes) {
-  check_operator({.build = [] { return shard(2, 1, failing(7, 3)); },
+  check_operator({.build = [] { return shard(2, 1, failing_range(7, 3)); },
                   .expect = {"1", "!DATA_LOSS", "4", "6"}});
-  check_operator(
-      {.build = [] { return shard(3, 0, failing(8, 2)); }, .expect = {"0", "!DATA_LOSS", "5"}});
-  check_operator(
-      {.build = [] { return shard(3, 2, failing(8, 0)); }, .expect = {"!DATA_LOSS", "3", "6"}});
+  check_operator({.build = [] { return shard(3, 0, failing_range(8, 2)); },
+                  .expect = {"0", "!DATA_LOSS", "5"}});
+  check_operator({.build = [] { return shard(3, 2, failing_range(8, 0)); },
+                  .expect = {"!DATA_LOSS", "3", "6"}});
 }
 
 TEST(Shard, RefusesWhatIsNoShard) {

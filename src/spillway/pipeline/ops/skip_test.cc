@@ -5,15 +5,6 @@
 namespace spillway::testing {
 namespace {
 
-// range(n) whose element `bad` fails.
-NodePtr failing(std::int64_t n, std::int64_t bad) {
-  return node("map", {{"map_func", scalar_fn([bad](std::int64_t x) -> Result<std::int64_t> {
-                         if (x == bad) return bad_data(Code::kDataLoss, "bad element");
-                         return x;
-                       })}},
-              {range(n)});
-}
-
 NodePtr skip(std::int64_t count, NodePtr input) {
   return node("skip", {{"count", count}}, {std::move(input)});
 }
@@ -33,12 +24,12 @@ TEST(Skip, LeavesNothingWhenTheCountIsLargerOrNegative) {
 
 TEST(Skip, HandsOutTheErrorOfAnElementBehindTheSkippedOnes) {
   check_operator(
-      {.build = [] { return skip(2, failing(5, 3)); }, .expect = {"2", "!DATA_LOSS", "4"}});
+      {.build = [] { return skip(2, failing_range(5, 3)); }, .expect = {"2", "!DATA_LOSS", "4"}});
 }
 
 TEST(Skip, BeginsToCountAnewAfterAnErrorAsTensorFlowDoes) {
   check_operator(
-      {.build = [] { return skip(3, failing(7, 1)); }, .expect = {"!DATA_LOSS", "5", "6"}});
+      {.build = [] { return skip(3, failing_range(7, 1)); }, .expect = {"!DATA_LOSS", "5", "6"}});
 }
 
 TEST(Skip, SaysInfiniteOfAnEndlessInputAsTensorFlowDoes) {

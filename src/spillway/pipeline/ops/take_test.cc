@@ -5,15 +5,6 @@
 namespace spillway::testing {
 namespace {
 
-// range(n) whose element `bad` fails.
-NodePtr failing(std::int64_t n, std::int64_t bad) {
-  return node("map", {{"map_func", scalar_fn([bad](std::int64_t x) -> Result<std::int64_t> {
-                         if (x == bad) return bad_data(Code::kDataLoss, "bad element");
-                         return x;
-                       })}},
-              {range(n)});
-}
-
 NodePtr take(std::int64_t count, NodePtr input) {
   return node("take", {{"count", count}}, {std::move(input)});
 }
@@ -32,8 +23,8 @@ TEST(Take, TakesNothingWhenTheCountIsZero) {
 }
 
 TEST(Take, DoesNotCountAnError) {
-  check_operator(
-      {.build = [] { return take(3, failing(5, 1)); }, .expect = {"0", "!DATA_LOSS", "2", "3"}});
+  check_operator({.build = [] { return take(3, failing_range(5, 1)); },
+                  .expect = {"0", "!DATA_LOSS", "2", "3"}});
 }
 
 TEST(Take, KnowsTheLengthOfAPieceOfAnEndlessInput) {

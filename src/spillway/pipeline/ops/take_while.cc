@@ -7,16 +7,7 @@ namespace spillway {
 namespace {
 
 Result<Inferred> infer(const Node& node) {
-  const StructurePtr out = node.function_param("predicate")->output();
-  if (out != nullptr && (out->kind() != Structure::Kind::kTensor || out->dtype() != DType::kBool ||
-                         !out->shape().compatible(Shape()))) {
-    Status status = invalid_argument(
-        "Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor but its return "
-        "type is ",
-        out->to_string(), ".");
-    status.edit().type = "ValueError";
-    return status;
-  }
+  SW_RETURN_IF_ERROR(check_predicate(*node.function_param("predicate")));
   return Inferred{node.inputs()[0]->structure(), kUnknownCount};
 }
 

@@ -5,15 +5,6 @@
 namespace spillway::testing {
 namespace {
 
-// range(n) whose element `bad` fails.
-NodePtr failing(std::int64_t n, std::int64_t bad) {
-  return node("map", {{"map_func", scalar_fn([bad](std::int64_t x) -> Result<std::int64_t> {
-                         if (x == bad) return bad_data(Code::kDataLoss, "bad element");
-                         return x;
-                       })}},
-              {range(n)});
-}
-
 NodePtr take_while(std::function<bool(std::int64_t)> keep, NodePtr input) {
   return node("take_while", {{"predicate", predicate(std::move(keep))}}, {std::move(input)});
 }
@@ -42,7 +33,8 @@ TEST(TakeWhile, KeepsAllOrNothing) {
 
 TEST(TakeWhile, GoesOnAfterAnErrorOfItsInput) {
   check_operator(
-      {.build = [] { return take_while([](std::int64_t x) { return x < 3; }, failing(9, 1)); },
+      {.build =
+           [] { return take_while([](std::int64_t x) { return x < 3; }, failing_range(9, 1)); },
        .expect = {"0", "!DATA_LOSS", "2"}});
 }
 

@@ -1,20 +1,15 @@
 #include <algorithm>
 #include <functional>
 #include <string>
-#include <unordered_set>
 #include <utility>
 
 #include "spillway/base/bytes.h"
 #include "spillway/pipeline/input.h"
+#include "spillway/pipeline/run.h"
+#include "spillway/pipeline/seen_set.h"
 
 namespace spillway {
 namespace {
-
-// Charged in steps that double up to this size; a value costs its bytes and what the set needs to
-// hold them.
-constexpr std::size_t kFirstStep = 1 * kKiB;
-constexpr std::size_t kStep = 64 * kKiB;
-constexpr std::size_t kPerValue = 80;
 
 Status unsupported(const std::string& type) {
   Status status =
@@ -73,7 +68,9 @@ class UniqueIterator final : public Iterator {
   UniqueIterator(const OpenContext& context, IteratorPtr input)
       : Iterator(context.stage(), context.epoch()),
         input_(std::move(input), Input::Habit::kHolds),
-        checked_(context.node().structure() != nullptr) {}
+        checked_(context.node().structure() != nullptr),
+        seen_(account(), context.run().budget(),
+              {context.stage(), &context.stage()->stats().spilled_bytes}) {}
 
   Next pull(const Demand& demand) override {
     for (;;) {
@@ -91,19 +88,20 @@ class UniqueIterator final : public Iterator {
           kept.push_back(tested);
         }
       }
+      const std::int64_t failed = told_of_row();
+      if (failed == 0 && !error_.ok()) --tested;  // a row that found no memory comes again
       if (tested < rows.rows()) input_.unread(rows.slice(tested, rows.rows()));
       const auto count = static_cast<std::int64_t>(kept.size());
       stats().used += count;
-      stats().filtered += tested - count - (error_.ok() ? 0 : 1);
+      stats().filtered += tested - count - failed;
       if (count == 0) continue;
       if (count == rows.rows()) return next;
-      SW_ASSIGN(Chunk out, gather_rows(account(), rows, kept));
-      return std::optional<Chunk>(std::move(out));
+      return std::optional<Chunk>(select_rows(account(), rows, kept));
     }
   }
 
   Status save(StateWriter& out) const override {
-    out.put(input_.position() - (error_.ok() ? 0 : 1));
+    out.put(input_.position() - told_of_row());
     return input_.save(out, 0);
   }
   Status restore(StateReader& in) override {
@@ -126,6 +124,9 @@ class UniqueIterator final : public Iterator {
   }
 
  private:
+  // 1: error_ stands in the place of the row before position().
+  std::int64_t told_of_row() const { return error_.ok() || !is_position(error_) ? 0 : 1; }
+
   // Whether the value is new.
   Result<bool> add(const Chunk& rows, std::int64_t row) {
     if (!checked_) {
@@ -133,27 +134,13 @@ class UniqueIterator final : public Iterator {
       checked_ = true;
     }
     write_key(rows.columns()[0].row(row), key_);
-    if (seen_.contains(key_)) return false;
-    const std::size_t bytes = key_.size() + kPerValue;
-    if (used_ + bytes > charged_) {
-      const std::size_t more = std::max(std::clamp(charged_, kFirstStep, kStep), bytes);
-      SW_ASSIGN(Reservation reservation, account()->reserve(more));
-      reservation.touch();
-      charges_.push_back(std::move(reservation));
-      charged_ += more;
-    }
-    used_ += bytes;
-    seen_.insert(key_);
-    return true;
+    return seen_.add(key_);
   }
 
   Input input_;
   bool checked_;  // the structure
-  Status error_;  // of the row at position() - 1
-  std::unordered_set<std::string> seen_;
-  std::vector<Reservation> charges_;  // for what seen_ holds
-  std::size_t charged_ = 0;
-  std::size_t used_ = 0;
+  Status error_;  // not told yet
+  SeenSet seen_;
   std::string key_;
 };
 

@@ -5,26 +5,6 @@
 namespace spillway::testing {
 namespace {
 
-// range(n) whose element `bad` fails.
-NodePtr failing(std::int64_t n, std::int64_t bad) {
-  return node("map", {{"map_func", scalar_fn([bad](std::int64_t x) -> Result<std::int64_t> {
-                         if (x == bad) return bad_data(Code::kDataLoss, "bad element");
-                         return x;
-                       })}},
-              {range(n)});
-}
-// One vector for each length; its values are the length.
-NodePtr vectors(std::vector<std::int64_t> lengths, Shape spec = {kUnknownDim}) {
-  return node("map",
-              {{"map_func", fn(i64_spec(std::move(spec)),
-                               [lengths](const Values& in) -> Result<Values> {
-                                 const auto i = static_cast<std::size_t>(*in[0].as<std::int64_t>());
-                                 const auto n = static_cast<std::size_t>(lengths[i]);
-                                 return Values{i64s(std::vector<std::int64_t>(n, lengths[i]))};
-                               })}},
-              {range(static_cast<std::int64_t>(lengths.size()))});
-}
-
 NodePtr unique(NodePtr input) { return node("unique", {}, {std::move(input)}); }
 NodePtr modulo(std::int64_t by, NodePtr input) {
   return node(
@@ -39,7 +19,7 @@ TEST(Unique, KeepsFirstOccurrences) {
 }
 
 TEST(Unique, ComparesWholeTensorsWithTheirShapes) {
-  check_operator({.build = [] { return unique(vectors({2, 1, 2, 0, 1, 0})); },
+  check_operator({.build = [] { return unique(vectors_of({2, 1, 2, 0, 1, 0})); },
                   .expect = {"[2 2]", "[1]", "[]"}});
 }
 
@@ -58,7 +38,7 @@ TEST(Unique, ComparesStrings) {
 }
 
 TEST(Unique, HandsOutErrorsInTheirPlaces) {
-  check_operator({.build = [] { return unique(modulo(3, failing(6, 4))); },
+  check_operator({.build = [] { return unique(modulo(3, failing_range(6, 4))); },
                   .expect = {"0", "1", "2", "!DATA_LOSS"}});
 }
 
