@@ -60,10 +60,12 @@ STAGES: dict[str, tuple[Callable[[dict[str, Any]], sw.Dataset], list[Any]]] = {
     ),
     "group_by_window": (_group, [[0, 1, 2, 4, 5]]),
     "batch": (
-        lambda p: sw.Dataset.range(1, 4)
-        .map(lambda x: [0] * (int(x) % 3), output_signature=sw.TensorSpec((None,), "int32"))
-        .concatenate(sw.Dataset.from_tensor_slices([[7], [8]]))
-        .batch(2, **p),
+        lambda p: (
+            sw.Dataset.range(1, 4)
+            .map(lambda x: [0] * (int(x) % 3), output_signature=sw.TensorSpec((None,), "int32"))
+            .concatenate(sw.Dataset.from_tensor_slices([[7], [8]]))
+            .batch(2, **p)
+        ),
         [[[], [7]], [[8]]],
     ),
     "take_while": (

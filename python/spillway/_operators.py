@@ -70,9 +70,10 @@ def _method(op: dict[str, Any]) -> str:
     args = args if static else ["self", *args]
     caller = "None" if static else "self"
     given = ", ".join(f"{name}={name}" for name in policies.NAMES) if op["policy"] else ""
+    passed = f"{op['name']!r}, {caller}, ({names}), {signature}, name, dict({given})"
     return (
         f"{head}    def {op['name']}({', '.join(args)}):\n"
-        f"        return _apply({op['name']!r}, {caller}, ({names}), {signature}, name, dict({given}))\n"
+        f"        return _apply({passed})\n"
         f"    {op['name']}.__doc__ = _DOCS[{op['name']!r}]\n"
     )
 

@@ -381,7 +381,9 @@ class Dataset(Operators):
         """
         pair = seed_pair(seed)
         reshuffle = True if reshuffle_each_iteration is None else bool(reshuffle_each_iteration)
-        return _make("shuffle", [int(buffer_size), *pair, reshuffle, bool(shrink)], [self], name, policy)
+        return _make(
+            "shuffle", [int(buffer_size), *pair, reshuffle, bool(shrink)], [self], name, policy
+        )
 
     def padded_batch(
         self,

@@ -39,14 +39,15 @@ def reason(
     used = set(operators(program))
     if "MaybeMoveContiguousSlices" in theirs and '"value"' in ours:
         return "rebatch: an element without rows has no say in the shape of a batch"
-    if "window" in used and used & {"enumerate", "zip"} and "TensorFlow end" in theirs:
-        if '"error"' in ours:
-            return "zip of a window: an error that comes with the end is followed by the others"
+    windows = "window" in used and used & {"enumerate", "zip"}
+    if windows and "TensorFlow end" in theirs and '"error"' in ours:
+        return "zip of a window: an error that comes with the end is followed by the others"
     if "TensorFlow refuses" in problem and "are not compatible" in problem:
         return "a function that makes datasets is called for elements, not when it is written"
-    if "Cannot rebatch rows with different shapes" in ours and '"value"' in theirs:
-        if all("0" in shape.split(",") for shape in re.findall(r"shape \[([\d,]*)\]", ours)):
-            return "rebatch: rows without items must have the same shape too"
+    shapes = re.findall(r"shape \[([\d,]*)\]", ours)
+    empty = bool(shapes) and all("0" in shape.split(",") for shape in shapes)
+    if empty and "Cannot rebatch rows with different shapes" in ours and '"value"' in theirs:
+        return "rebatch: rows without items must have the same shape too"
     if '"pad_to_boundary": true' in json.dumps(program) and used & {"flat_map", "interleave"}:
         return "a function that makes datasets sees the shapes of its element, not of the spec"
     plain = sequential(program)

@@ -65,7 +65,9 @@ def run(program: dict[str, Any], builder: Builder, reading: Reading) -> dict[str
     if program.get("reduce") is not None:
         outcome["epochs"] = [run_of.reduced(ds, spec, program["reduce"])]
     else:
-        outcome["epochs"] = [run_of.epoch(ds, spec, limit, reading.open) for limit in program["epochs"]]
+        outcome["epochs"] = [
+            run_of.epoch(ds, spec, limit, reading.open) for limit in program["epochs"]
+        ]
     return outcome
 
 

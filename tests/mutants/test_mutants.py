@@ -30,8 +30,7 @@ MUTANTS = {
     "test_a_saved_iterator_goes_on_in_an_equal_pipeline[7]",
     "files_open_to_all": "tests/test_dataset.py::"
     "test_quarantine_keeps_the_input_and_can_be_run_again",
-    "interrupt_ignored": "tests/test_dataset.py::"
-    "test_ctrl_c_is_heard_while_waiting",
+    "interrupt_ignored": "tests/test_dataset.py::test_ctrl_c_is_heard_while_waiting",
 }
 
 
