@@ -12,9 +12,9 @@ import atexit as _atexit
 
 from spillway import _native, errors
 from spillway.audit import Audit, Report
+from spillway.building import AUTOTUNE
 from spillway.config import Memory, configure, memory
 from spillway.dataset import (
-    AUTOTUNE,
     INFINITE_CARDINALITY,
     UNKNOWN_CARDINALITY,
     Dataset,

@@ -114,7 +114,7 @@ definitions: dict[str, dict[str, Any]] = {op["name"]: op for op in _native.opera
 
 
 def _apply(*args: Any) -> Any:
-    from spillway.dataset import apply_operator
+    from spillway.building import apply_operator
 
     return apply_operator(*args)
 

@@ -9,16 +9,23 @@ from typing import Any
 import numpy as np
 
 from spillway import _native, functions, nest, policies
-from spillway._operators import Operators, definitions
+from spillway._operators import Operators
 from spillway.audit import Audit, Report
+from spillway.building import (
+    calls,
+    dataset_function,
+    function,
+    make,
+)
+from spillway.building import (
+    cycle_length as default_cycle_length,
+)
 from spillway.dtypes import as_dtype
-from spillway.lines import user_line
 from spillway.options import Options
 from spillway.seeds import seed_pair
 from spillway.specs import DatasetSpec, TensorSpec
-from spillway.structures import from_structure, shapes_structure, to_structure
+from spillway.structures import from_structure, to_structure
 
-AUTOTUNE = -1
 INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
 _READ_AHEAD_NS = 1_000_000
@@ -105,7 +112,7 @@ class Dataset(Operators):
         >>> sw.Dataset.from_json(ds.to_json()).spec_hash() == ds.spec_hash()
         True
         """
-        known = {name: _function(f, None) for name, f in (functions or {}).items()}
+        known = {name: function(f, None) for name, f in (functions or {}).items()}
         return Dataset(_native.node_from_json(text, known))
 
     # ---- Running it
@@ -165,9 +172,8 @@ class Dataset(Operators):
         np.int64(10)
         """
         state = _native.element(initial_state, None, False)
-        function = _function(reduce_func, output_signature)
-        node = _native.node("reduce", [state, function], [self._node], user_line(), name or "")
-        return Dataset(node).get_single_element()
+        reducer = function(reduce_func, output_signature)
+        return make("reduce", [state, reducer], [self], name).get_single_element()
 
     # ---- Sources
 
@@ -184,7 +190,7 @@ class Dataset(Operators):
         numbers = [int(a) for a in args]
         start, stop, step = (0, numbers[0], 1) if len(numbers) == 1 else (*numbers, 1)[:3]
         dtype = as_dtype(output_type).name
-        return _make("range", [start, stop, step, dtype], [], name)
+        return make("range", [start, stop, step, dtype], [], name)
 
     @staticmethod
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
@@ -194,7 +200,7 @@ class Dataset(Operators):
         >>> list(sw.Dataset.from_tensors((1, "a")))
         [(np.int32(1), b'a')]
         """
-        return _make("from_tensors", [_native.element(tensors, None, True)], [], name)
+        return make("from_tensors", [_native.element(tensors, None, True)], [], name)
 
     @staticmethod
     def from_tensor_slices(tensors: Any, name: str | None = None, **policy: Any) -> Dataset:
@@ -204,7 +210,7 @@ class Dataset(Operators):
         >>> list(sw.Dataset.from_tensor_slices({"x": [1, 2], "y": [3, 4]}))
         [{'x': np.int32(1), 'y': np.int32(3)}, {'x': np.int32(2), 'y': np.int32(4)}]
         """
-        return _make("from_tensor_slices", [_native.element(tensors, None, True)], [], name, policy)
+        return make("from_tensor_slices", [_native.element(tensors, None, True)], [], name, policy)
 
     @staticmethod
     def from_generator(
@@ -241,7 +247,7 @@ class Dataset(Operators):
             functions.fingerprint(generator),
             functions.name_of(generator),
         )
-        return _make("from_generator", [native, structure, read_ahead], [], name, policy)
+        return make("from_generator", [native, structure, read_ahead], [], name, policy)
 
     @staticmethod
     def list_files(
@@ -255,7 +261,7 @@ class Dataset(Operators):
         if isinstance(file_pattern, os.PathLike):
             file_pattern = os.fspath(file_pattern)
         patterns = np.asarray(file_pattern, dtype=object)
-        ds = _make("list_files", [_native.element(patterns, None, False)], [], name, policy)
+        ds = make("list_files", [_native.element(patterns, None, False)], [], name, policy)
         if shuffle is False:
             return ds
         return ds.shuffle(max(len(ds), 1), seed=seed)
@@ -294,7 +300,7 @@ class Dataset(Operators):
                 )
         flat = nest.flatten(given)
         shape = to_structure(nest.map_structure(lambda _: TensorSpec((), "int64"), given))
-        return _make("zip", [None, shape, bool(strict)], flat, name, policy)
+        return make("zip", [None, shape, bool(strict)], flat, name, policy)
 
     @staticmethod
     def counter(
@@ -306,7 +312,7 @@ class Dataset(Operators):
         >>> list(sw.Dataset.counter(3, 4).take(3))
         [np.int64(3), np.int64(7), np.int64(11)]
         """
-        return _make("counter", [float(start), float(step), as_dtype(dtype).name], [], name)
+        return make("counter", [float(start), float(step), as_dtype(dtype).name], [], name)
 
     @staticmethod
     def random(
@@ -321,7 +327,7 @@ class Dataset(Operators):
         [np.int64(3128586565), np.int64(2023892699)]
         """
         pair = seed_pair(seed)
-        return _make("random", [*pair, rerandomize_each_iteration], [], name)
+        return make("random", [*pair, rerandomize_each_iteration], [], name)
 
     @staticmethod
     def choose_from_datasets(
@@ -333,9 +339,7 @@ class Dataset(Operators):
         if not isinstance(choice_dataset, Dataset):
             raise TypeError(f"Invalid `choice_dataset`. It should be a dataset: {choice_dataset!r}")
         inputs = [choice_dataset, *datasets]
-        return _make(
-            "choose_from_datasets", [None, None, bool(stop_on_empty_dataset)], inputs, None
-        )
+        return make("choose_from_datasets", [None, None, bool(stop_on_empty_dataset)], inputs, None)
 
     @staticmethod
     def sample_from_datasets(
@@ -381,7 +385,7 @@ class Dataset(Operators):
         """
         pair = seed_pair(seed)
         reshuffle = True if reshuffle_each_iteration is None else bool(reshuffle_each_iteration)
-        return _make(
+        return make(
             "shuffle", [int(buffer_size), *pair, reshuffle, bool(shrink)], [self], name, policy
         )
 
@@ -409,7 +413,7 @@ class Dataset(Operators):
         shapes = padding.shapes(self, padded_shapes)
         values = padding.values(self, padding_values)
         params = [int(batch_size), shapes, values, bool(drop_remainder)]
-        return _make("padded_batch", params, [self], name, policy)
+        return make("padded_batch", params, [self], name, policy)
 
     def interleave(
         self,
@@ -431,16 +435,16 @@ class Dataset(Operators):
         [0, 1, 0, 1]
         """
         if cycle_length is None:
-            cycle_length = _cycle_length(num_parallel_calls)
-        function = _dataset_function(map_func, output_signature)
+            cycle_length = default_cycle_length(num_parallel_calls)
+        function = dataset_function(map_func, output_signature)
         params = [
             function,
             int(cycle_length),
             1 if block_length is None else int(block_length),
-            _calls(num_parallel_calls),
+            calls(num_parallel_calls),
             deterministic,
         ]
-        return _make("interleave", params, [self], name, policy)
+        return make("interleave", params, [self], name, policy)
 
     def bucket_by_sequence_length(
         self,
@@ -504,123 +508,15 @@ class Dataset(Operators):
                 strict=True,
             )
         )
-        return _make("on_error", policies.params(given), [self], name)
+        return make("on_error", policies.params(given), [self], name)
 
     def with_options(self, options: Options, name: str | None = None) -> Dataset:
         """Chooses things for the whole pipeline; merged with what was chosen before."""
-        return _make("with_options", [options.to_json()], [self], name)
+        return make("with_options", [options.to_json()], [self], name)
 
     def options(self) -> Options:
         """What was chosen with `with_options`, merged over the whole pipeline; read only."""
         return Options.of_node(self._node)
-
-
-_RESULTS = {"map_func", "scan_func", "reduce_func", "predicate"}
-_DATASET_FUNCTIONS = {("flat_map", "map_func"), ("group_by_window", "reduce_func")}
-
-
-def apply_operator(
-    op: str,
-    caller: Dataset | None,
-    values: tuple[Any, ...],
-    signature: Any,
-    name: str | None,
-    policy: dict[str, Any],
-) -> Dataset:
-    """Makes the node of an operator from a method's arguments, converted as it defines them."""
-    params: list[Any] = []
-    inputs: list[Any] = [] if caller is None else [caller]
-    for definition, value in zip(definitions[op]["params"], values, strict=True):
-        kind = definition["type"]
-        if kind == "dataset":
-            if not isinstance(value, Dataset):
-                raise TypeError(f"{op}: {definition['name']} must be a Dataset: {value!r}")
-            inputs.append(value)
-            params.append(None)
-        elif kind == "datasets":
-            inputs.extend(nest.flatten(value, lists=True))
-            params.append(None)
-        elif kind == "function" and value is not None:
-            if (op, definition["name"]) in _DATASET_FUNCTIONS:
-                params.append(_dataset_function(value, signature))
-            else:
-                declared = signature if definition["name"] in _RESULTS else None
-                params.append(_function(value, declared))
-        else:
-            params.append(_convert(kind, value, op, definition["name"]))
-    return _make(op, params, inputs, name, policy)
-
-
-def _convert(kind: str, value: Any, op: str, name: str) -> Any:
-    if value is None:
-        return None
-    if kind == "int":
-        if name == "num_parallel_calls":
-            return _calls(value)
-        return _int(value, op, name)
-    if kind == "float":
-        return float(value)
-    if kind == "bool":
-        return bool(value)
-    if kind == "str":
-        return os.fspath(value) if isinstance(value, os.PathLike) else value
-    if kind in ("element", "slices"):
-        return _native.element(value, None, kind == "slices")
-    if kind == "signature":
-        return to_structure(value, lists=True)
-    if kind == "shapes":
-        return shapes_structure(value)
-    if kind == "ints":
-        flat = np.asarray(value).ravel().tolist()
-        return [_int(v, op, name) for v in flat]
-    return value
-
-
-def _int(value: Any, op: str, name: str) -> int:
-    try:
-        return int(value.__index__()) if hasattr(value, "__index__") else int(np.asarray(value)[()])
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{op}: {name} must be an integer: {value!r}") from error
-
-
-def _calls(value: Any) -> int | None:
-    return None if value is None else _int(value, "parallel stage", "num_parallel_calls")
-
-
-def _function(call: Callable[..., Any], signature: Any) -> Any:
-    if not callable(call):
-        raise TypeError(f"expected a function, found {call!r}")
-    output = None if signature is None else to_structure(signature, lists=True)
-    return _native.function(call, output, functions.fingerprint(call), functions.name_of(call))
-
-
-def _dataset_function(call: Callable[..., Any], signature: Any) -> Any:
-    if signature is None:
-        return _function(call, None)
-    spec = signature if isinstance(signature, DatasetSpec) else DatasetSpec(signature)
-    return _function(call, spec)
-
-
-def _cycle_length(num_parallel_calls: int | None) -> int:
-    cpus = len(os.sched_getaffinity(0))
-    if num_parallel_calls is None:
-        return cpus
-    if num_parallel_calls == AUTOTUNE:
-        return -(-cpus // 3)
-    return min(int(num_parallel_calls), cpus)
-
-
-def _make(
-    op: str,
-    params: list[Any],
-    inputs: list[Any],
-    name: str | None,
-    policy: dict[str, Any] | None = None,
-) -> Dataset:
-    nodes = [dataset._node for dataset in inputs]
-    if policy:
-        params = params + policies.params(policy)
-    return Dataset(_native.node(op, params, nodes, user_line(), name or ""))
 
 
 def _iterator_audit(self: Any) -> Audit:

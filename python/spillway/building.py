@@ -1,0 +1,136 @@
+"""From a method's arguments to a node of the pipeline."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spillway import _native, functions, nest, policies
+from spillway._operators import definitions
+from spillway.lines import user_line
+from spillway.specs import DatasetSpec
+from spillway.structures import shapes_structure, to_structure
+
+if TYPE_CHECKING:
+    from spillway.dataset import Dataset
+
+AUTOTUNE = -1
+
+_RESULTS = {"map_func", "scan_func", "reduce_func", "predicate"}
+_DATASET_FUNCTIONS = {("flat_map", "map_func"), ("group_by_window", "reduce_func")}
+
+
+def apply_operator(
+    op: str,
+    caller: Dataset | None,
+    values: tuple[Any, ...],
+    signature: Any,
+    name: str | None,
+    policy: dict[str, Any],
+) -> Dataset:
+    """Makes the node of an operator from a method's arguments, converted as it defines them."""
+    from spillway.dataset import Dataset
+
+    params: list[Any] = []
+    inputs: list[Any] = [] if caller is None else [caller]
+    for definition, value in zip(definitions[op]["params"], values, strict=True):
+        kind = definition["type"]
+        if kind == "dataset":
+            if not isinstance(value, Dataset):
+                raise TypeError(f"{op}: {definition['name']} must be a Dataset: {value!r}")
+            inputs.append(value)
+            params.append(None)
+        elif kind == "datasets":
+            inputs.extend(nest.flatten(value, lists=True))
+            params.append(None)
+        elif kind == "function" and value is not None:
+            if (op, definition["name"]) in _DATASET_FUNCTIONS:
+                params.append(dataset_function(value, signature))
+            else:
+                declared = signature if definition["name"] in _RESULTS else None
+                params.append(function(value, declared))
+        else:
+            params.append(_convert(kind, value, op, definition["name"]))
+    return make(op, params, inputs, name, policy)
+
+
+def _convert(kind: str, value: Any, op: str, name: str) -> Any:
+    if value is None:
+        return None
+    if kind == "int":
+        if name == "num_parallel_calls":
+            return calls(value)
+        return _int(value, op, name)
+    if kind == "float":
+        return float(value)
+    if kind == "bool":
+        return bool(value)
+    if kind == "str":
+        return os.fspath(value) if isinstance(value, os.PathLike) else value
+    if kind in ("element", "slices"):
+        return _native.element(value, None, kind == "slices")
+    if kind == "signature":
+        return to_structure(value, lists=True)
+    if kind == "shapes":
+        return shapes_structure(value)
+    if kind == "ints":
+        flat = np.asarray(value).ravel().tolist()
+        return [_int(v, op, name) for v in flat]
+    return value
+
+
+def _int(value: Any, op: str, name: str) -> int:
+    try:
+        return int(value.__index__()) if hasattr(value, "__index__") else int(np.asarray(value)[()])
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{op}: {name} must be an integer: {value!r}") from error
+
+
+def calls(value: Any) -> int | None:
+    """`num_parallel_calls` as an integer."""
+    return None if value is None else _int(value, "parallel stage", "num_parallel_calls")
+
+
+def function(call: Callable[..., Any], signature: Any) -> Any:
+    """A callable behind the engine's seam; `signature` declares its result."""
+    if not callable(call):
+        raise TypeError(f"expected a function, found {call!r}")
+    output = None if signature is None else to_structure(signature, lists=True)
+    return _native.function(call, output, functions.fingerprint(call), functions.name_of(call))
+
+
+def dataset_function(call: Callable[..., Any], signature: Any) -> Any:
+    """The same for one that returns datasets; `signature` declares their elements."""
+    if signature is None:
+        return function(call, None)
+    spec = signature if isinstance(signature, DatasetSpec) else DatasetSpec(signature)
+    return function(call, spec)
+
+
+def cycle_length(num_parallel_calls: int | None) -> int:
+    """What TensorFlow takes when none is given."""
+    cpus = len(os.sched_getaffinity(0))
+    if num_parallel_calls is None:
+        return cpus
+    if num_parallel_calls == AUTOTUNE:
+        return -(-cpus // 3)
+    return min(int(num_parallel_calls), cpus)
+
+
+def make(
+    op: str,
+    params: list[Any],
+    inputs: list[Any],
+    name: str | None,
+    policy: dict[str, Any] | None = None,
+) -> Dataset:
+    """A dataset that ends with this node."""
+    from spillway.dataset import Dataset
+
+    nodes = [dataset._node for dataset in inputs]
+    if policy:
+        params = params + policies.params(policy)
+    return Dataset(_native.node(op, params, nodes, user_line(), name or ""))
