@@ -54,7 +54,7 @@ Tensor by_itself(Tensor row) {
 // of it go. `in_use` is what a loop that keeps nothing refers to. False: the warning is an error.
 bool warn_of_kept_elements(const Consumer& consumer, std::size_t in_use) {
   static bool told = false;  // with the GIL
-  Budget& budget = Budget::process();
+  const Budget& budget = Budget::process();
   const std::size_t kept = budget.exported();
   if (kept == 0) return true;
   const std::size_t limit = budget.limit();
@@ -183,9 +183,9 @@ class NativeIterator {
 
 PyObject* iterator_next(PyObject* self) { return nb::inst_ptr<NativeIterator>(self)->next(); }
 PyObject* iterator_self(PyObject* self) { return Py_NewRef(self); }
-PyType_Slot kSlots[] = {{Py_tp_iternext, reinterpret_cast<void*>(iterator_next)},
-                        {Py_tp_iter, reinterpret_cast<void*>(iterator_self)},
-                        {0, nullptr}};
+PyType_Slot iterator_slots[] = {{Py_tp_iternext, reinterpret_cast<void*>(iterator_next)},
+                                {Py_tp_iter, reinterpret_cast<void*>(iterator_self)},
+                                {0, nullptr}};
 
 // Before the interpreter ends: all passes stop, generators close, and nobody comes back.
 void shut_down() {
@@ -270,7 +270,7 @@ NativeIterator open_iterator(nb::handle node, std::int64_t read_ahead_ns, const 
 void bind_iterator(nb::module_& m) {
   nb::class_<AuditBox>(m, "AuditBox", "What became of the elements of one pass.")
       .def("facts", [](const AuditBox& box) { return audit_dict(box.audit()); });
-  nb::class_<NativeIterator>(m, "Iterator", nb::type_slots(kSlots),
+  nb::class_<NativeIterator>(m, "Iterator", nb::type_slots(iterator_slots),
                              "One pass over a dataset; see Dataset.__iter__.")
       .def(
           "save",

@@ -83,7 +83,7 @@ class Taker {
   }
 
  private:
-  StructurePtr wrong_structure(PyObject* object, const Structure& structure) {
+  StructurePtr wrong_structure(PyObject* object, const Structure& structure) const {
     if (rules_.why != nullptr) *rules_.why = Mismatch::kStructure;
     PyErr_Format(PyExc_TypeError, "expected structure %s, found %R", structure.to_string().c_str(),
                  object);

@@ -45,7 +45,7 @@ class Collector {
     if (added_ == 0) return {};
     if (blocks_.empty()) return Chunk::from_rows(structure, std::move(rows_));
     std::vector<Column> columns;
-    for (Tensor& block : blocks_) {
+    for (const Tensor& block : blocks_) {
       block.buffer()->touch();
       columns.emplace_back(block.slice(0, added_));
     }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <new>
 
 namespace spillway::python {
 namespace {
@@ -30,7 +31,8 @@ struct Kept {
       Py_DECREF(object);
       return;
     }
-    auto* entry = new Dropped{object, dropped.load()};
+    auto* entry = new (std::nothrow) Dropped{object, dropped.load()};
+    if (entry == nullptr) return;  // out of memory: the reference stays
     while (!dropped.compare_exchange_weak(entry->next, entry)) {
     }
     Py_AddPendingCall(drop_from_interpreter, nullptr);

@@ -106,7 +106,8 @@ void Ahead::drive(const std::shared_ptr<State>& state) {
     }();
     const MutexLock lock(state->mutex);
     const bool passed = next.ok() || is_position(next.error());
-    if (!passed && next.error().code() == Code::kCancelled) {
+    const bool stopped = !passed && next.error().code() == Code::kCancelled;
+    if (stopped || (next.ok() && !next.value())) {
       state->ended = true;
     } else if (!passed) {
       // No memory now: whoever waits is told, and may ask again.
@@ -115,8 +116,6 @@ void Ahead::drive(const std::shared_ptr<State>& state) {
         continue;
       }
       state->wanted = false;
-    } else if (next.ok() && !next.value()) {
-      state->ended = true;
     } else if (next.ok()) {
       const Chunk& chunk = *next.value();
       const std::size_t bytes = chunk.footprint();

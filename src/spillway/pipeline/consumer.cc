@@ -49,8 +49,8 @@ void Consumer::close() {
   closed_ = true;
   if (getpid() != engine_process()) {
     // The threads are not here: leave what they own alone.
-    static_cast<void>(input_.release());
-    static_cast<void>(ahead_.release());
+    static_cast<void>(input_.release());  // NOLINT(bugprone-unused-return-value)
+    static_cast<void>(ahead_.release());  // NOLINT(bugprone-unused-return-value)
     return;
   }
   if (!ended_) delivered_ += chunk_origins_.total_weight(handed_);

@@ -133,6 +133,7 @@ class FileSource final : public CacheSource {
  private:
   static StructurePtr described(const Row& row) {
     std::vector<StructurePtr> leaves;
+    leaves.reserve(row.values.size());
     for (const Tensor& value : row.values) {
       leaves.push_back(Structure::tensor(value.dtype(), value.shape()));
     }

@@ -130,11 +130,9 @@ Status RowGatherer::add_block(Part& part, const Tensor& block) {
     note_mismatch(part, block.shape().without_leading());
   } else if (part.out.has_value()) {
     SW_RETURN_IF_ERROR(copy_in(part, block));
-  } else if (part.pieces.empty()) {
-    part.pieces.push_back(block);
-  } else if (side_by_side(part.pieces.back(), block)) {
+  } else if (!part.pieces.empty() && side_by_side(part.pieces.back(), block)) {
     part.pieces.back() = widened(part.pieces.back(), rows);
-  } else if (is_plain(block.dtype())) {
+  } else if (!part.pieces.empty() && is_plain(block.dtype())) {
     SW_RETURN_IF_ERROR(make_room(part, part.rows + rows));
     const Tensor before = std::move(part.pieces.back());
     part.pieces.clear();

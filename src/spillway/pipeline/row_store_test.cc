@@ -77,6 +77,7 @@ TEST_F(RowStoreTest, AMillionScalarsCostLittleMoreThanTheirBytes) {
 TEST_F(RowStoreTest, RowsThatComeAndGoUseTheSamePlaces) {
   limit(64 * kMiB);
   std::vector<RowStore::Slot> held;
+  held.reserve(10'000);
   for (std::int64_t i = 0; i < 10'000; ++i) held.push_back(store_->put(row(i, 16)).value());
   const std::size_t before = budget_->used();
   std::mt19937 random(1);
@@ -139,6 +140,7 @@ TEST_F(RowStoreTest, StringsOfManySizesSpillToo) {
 TEST_F(RowStoreTest, RowsInOrderAreReadAPageAtATime) {
   limit(1 * kMiB);
   std::vector<RowStore::Slot> slots;
+  slots.reserve(20'000);
   for (std::int64_t i = 0; i < 20'000; ++i) slots.push_back(store_->put(row(i, 100)).value());
   const StructurePtr spec = i64_spec(Shape{100});
   for (std::size_t i = 0; i + 100 <= slots.size(); i += 100) {
@@ -190,6 +192,7 @@ TEST_F(RowStoreTest, DatasetsStayInMemory) {
 TEST_F(RowStoreTest, OthersInNeedGetItsMemory) {
   limit(4 * kMiB);
   std::vector<RowStore::Slot> slots;
+  slots.reserve(3500);
   for (std::int64_t i = 0; i < 3500; ++i) slots.push_back(store_->put(row(i, 125)).value());
   ASSERT_EQ(*spilled_, 0);
   const AccountPtr other = budget_->open_account("other");

@@ -9,11 +9,11 @@ namespace spillway::testing {
 namespace {
 
 NodePtr strings(std::vector<std::string_view> items) {
-  static const AccountPtr account = Budget::process().open_account("test");
+  static const AccountPtr kAccount = Budget::process().open_account("test");
   const Shape shape{static_cast<std::int64_t>(items.size())};
   return node("from_tensor_slices",
               {{"tensors", element(Structure::tensor(DType::kString, shape),
-                                   {make_strings(account, shape, items).value()})}});
+                                   {make_strings(kAccount, shape, items).value()})}});
 }
 
 TEST(Batch, StacksAndKeepsARemainder) {

@@ -196,19 +196,18 @@ TEST_F(FileCache, KeepsStringsAndStructure) {
   const auto spec = Structure::dict(
       {"n", "s"}, {i64_spec(), Structure::tensor(DType::kString, Shape{kUnknownDim})});
   const auto build = [&] {
-    return cache(node("map",
-                      {{"map_func", fn(spec,
-                                       [](const Values& in) -> Result<Values> {
-                                         const std::int64_t n = *in[0].as<std::int64_t>();
-                                         std::vector<std::string_view> words(
-                                             static_cast<std::size_t>(n), "word");
-                                         static const AccountPtr account =
-                                             Budget::process().open_account("words");
-                                         return Values{
-                                             in[0], make_strings(account, Shape{n}, words).value()};
-                                       })}},
-                      {range(3)}),
-                 path("s"));
+    return cache(
+        node("map",
+             {{"map_func",
+               fn(spec,
+                  [](const Values& in) -> Result<Values> {
+                    const std::int64_t n = *in[0].as<std::int64_t>();
+                    std::vector<std::string_view> words(static_cast<std::size_t>(n), "word");
+                    static const AccountPtr kAccount = Budget::process().open_account("words");
+                    return Values{in[0], make_strings(kAccount, Shape{n}, words).value()};
+                  })}},
+             {range(3)}),
+        path("s"));
   };
   const Strings all = {"{n: 0, s: []}", "{n: 1, s: ['word']}", "{n: 2, s: ['word' 'word']}"};
   EXPECT_EQ(elements(build()), all);

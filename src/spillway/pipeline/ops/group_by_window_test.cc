@@ -41,7 +41,7 @@ NodePtr grouped(const NodePtr& input, const FunctionPtr& key, const FunctionPtr&
                {"window_size_func", std::move(size_func)}},
               {input});
 }
-constexpr auto n = [](std::int64_t x) { return Value(x); };
+Value n(std::int64_t x) { return {x}; }
 
 TEST(GroupByWindow, AFullWindowComesAtOnceAndTheRestInTheOrderOfTheKeys) {
   check_operator({.build = [] { return grouped(range(10), key_of(3), shown(), n(2)); },

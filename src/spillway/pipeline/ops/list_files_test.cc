@@ -23,7 +23,7 @@ class ListFiles : public ::testing::Test {
   void TearDown() override { std::filesystem::remove_all(dir_); }
 
   Result<NodePtr> list(std::vector<std::string> patterns) const {
-    for (std::string& pattern : patterns) pattern = dir_ + pattern;
+    for (std::string& pattern : patterns) pattern.insert(0, dir_);
     const std::vector<std::string_view> views(patterns.begin(), patterns.end());
     const Shape shape{static_cast<std::int64_t>(views.size())};
     const Tensor tensor =
@@ -32,7 +32,7 @@ class ListFiles : public ::testing::Test {
                                     element(Structure::tensor(DType::kString, shape), {tensor})}});
   }
   std::vector<std::string> quoted(std::vector<std::string> names) const {
-    for (std::string& name : names) name = "\x27" + dir_ + name + "\x27";
+    for (std::string& name : names) name.insert(0, "\x27" + dir_).append("\x27");
     return names;
   }
 

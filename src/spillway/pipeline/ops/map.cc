@@ -197,7 +197,7 @@ class ParallelMapIterator final : public Iterator {
   }
 
   Status wait_for_oldest() {
-    Task& task = *tasks_.front();
+    const Task& task = *tasks_.front();
     if (task.done) return {};
     const Parked parked(shared_->run->budget());
     const MutexLock lock(shared_->mutex);

@@ -37,6 +37,7 @@ std::vector<double> running_shares(std::span<const T> logits) {
 template <class T>
 std::vector<double> shares_of_weights(const Tensor& weights) {
   std::vector<T> logits;
+  logits.reserve(static_cast<std::size_t>(weights.count()));
   for (std::int64_t i = 0; i < weights.count(); ++i) logits.push_back(std::log(weights.as<T>()[i]));
   return running_shares<T>(logits);
 }

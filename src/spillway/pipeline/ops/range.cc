@@ -9,7 +9,7 @@ std::int64_t count_of(const Node& node) {
   const std::int64_t start = node.int_param("start");
   const std::int64_t stop = node.int_param("stop");
   const std::int64_t step = node.int_param("step", 1);
-  if ((step > 0 && start >= stop) || (step < 0 && start <= stop)) return 0;
+  if (step == 0 || (step > 0 && start >= stop) || (step < 0 && start <= stop)) return 0;
   // In unsigned arithmetic: the distance between two int64 may exceed int64.
   const auto low = static_cast<std::uint64_t>(std::min(start, stop));
   const auto high = static_cast<std::uint64_t>(std::max(start, stop));

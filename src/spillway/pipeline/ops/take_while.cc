@@ -60,8 +60,8 @@ class TakeWhileIterator final : public Iterator {
           call_rows(stage(), *predicate_, rows.slice(begin, begin + step), first + begin, epoch());
       for (std::int64_t i = 0; i < outcome.out.rows(); ++i) {
         auto keep = bool_result(outcome.out, i, "predicate");
-        if (!keep.ok()) error_ = std::move(keep).status();
         done_ = keep.ok() && !keep.value();
+        if (!keep.ok()) error_ = std::move(keep).status();
         if (done_ || !error_.ok()) return begin + i;
       }
       if (!outcome.error.ok()) {

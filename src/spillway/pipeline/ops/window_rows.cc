@@ -28,12 +28,14 @@ Result<Chunk> RowBlock::read(std::int64_t begin, std::int64_t end, std::int64_t 
   if (store_ == nullptr && stride == 1) return kept_.slice(begin, begin + rows);
   if (store_ == nullptr) {
     std::vector<Chunk> parts;
+    parts.reserve(static_cast<std::size_t>(rows));
     for (std::int64_t i = 0; i < rows; ++i) {
       parts.push_back(kept_.slice(begin + i * stride, begin + i * stride + 1));
     }
     return join_rows(kept_.structure(), parts);
   }
   std::vector<RowStore::Slot> slots;
+  slots.reserve(static_cast<std::size_t>(rows));
   for (std::int64_t i = 0; i < rows; ++i) {
     slots.push_back(slots_[static_cast<std::size_t>(begin + i * stride)]);
   }

@@ -22,7 +22,7 @@ NodePtr window(const NodePtr& input, std::int64_t size, Value shift = {}, std::i
       {{"size", size}, {"shift", std::move(shift)}, {"stride", stride}, {"drop_remainder", drop}},
       {input});
 }
-constexpr auto n = [](std::int64_t x) { return Value(x); };
+Value n(std::int64_t x) { return {x}; }
 
 TEST(Window, CutsTheInputIntoDatasets) {
   check_operator(

@@ -86,6 +86,7 @@ class ZipIterator final : public Iterator {
     }
     if (!complete) return settle_one(parts);
     std::vector<Chunk> chunks;
+    chunks.reserve(parts.size());
     for (std::size_t i = 0; i < parts.size(); ++i) chunks.push_back(take(i, parts[i], rows));
     stats().used += rows * static_cast<std::int64_t>(parts.size());
     return std::optional<Chunk>(side_by_side(stage().node(), chunks));
