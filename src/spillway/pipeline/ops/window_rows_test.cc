@@ -43,6 +43,7 @@ TEST(WindowRows, MoreThanAFewBytesGoToARowStoreAndComeBack) {
   const Opened maker = open(range(10));
   RowKeeper keeper(maker.it->stage().run().stage_of(maker.it->stage().node()));
   std::vector<RowBlockPtr> blocks;
+  blocks.reserve(12);
   for (int i = 0; i < 12; ++i) {
     blocks.push_back(keeper.keep(rows_of(range(20'000), 20'000)).value());
   }
