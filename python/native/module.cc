@@ -5,6 +5,12 @@
 namespace nb = nanobind;
 
 NB_MODULE(_native, m) {
+  // Whether tests can step in and break promises (base/test_point.h, base/mutant.h).
+#ifdef SW_TEST_POINTS
+  m.attr("test_points") = true;
+#else
+  m.attr("test_points") = false;
+#endif
   using namespace spillway::python;
   m.doc() = "Native half of spillway; use the package, not this module.";
   if (_import_array() < 0) throw nb::python_error();

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from spillway import _native
 from tests.ceiling.harness import fence
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,6 +35,7 @@ MUTANTS = {
 }
 
 
+@pytest.mark.skipif(not _native.test_points, reason="the module was built without test points")
 @pytest.mark.parametrize("name", list(MUTANTS))
 def test_a_broken_promise_is_noticed(name: str) -> None:
     if name == "ceiling_off" and not fence():
