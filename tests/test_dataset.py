@@ -456,6 +456,7 @@ def test_ctrl_c_is_heard_while_waiting() -> None:
         """
         import os, signal, threading, time
         import spillway as sw
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it in background
         def slow():
             time.sleep(8)
             yield 1
@@ -513,6 +514,9 @@ def test_a_forked_child_gets_a_clear_error_and_the_parent_goes_on() -> None:
     assert done.stdout.split("\n")[:3] == ["0", "True", "[1, 2, 3, 4]"], done.stderr
 
 
+@pytest.mark.skipif(
+    "SPILLWAY_EXPECT_UNDER" in os.environ, reason="a sanitizer's own memory passes RLIMIT_DATA"
+)
 def test_numpy_refuses_what_would_kill_the_process() -> None:
     done = script(
         """
