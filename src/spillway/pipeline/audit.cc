@@ -12,8 +12,6 @@ std::int64_t source_rows(const Run& run, const Node& node) {
   const StagePtr stage = run.stage_of(node);
   if (node.inputs().empty()) return stage->stats().rows + stage->stats().failed;
   if (node.op().name == "zip") return source_rows(run, *node.inputs()[0]);
-  const StructurePtr& in = node.inputs()[0]->structure();
-  static_cast<void>(in);
   std::int64_t rows = 0;
   for (const NodePtr& input : node.inputs()) rows += source_rows(run, *input);
   return rows;

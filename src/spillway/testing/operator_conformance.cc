@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "spillway/base/bytes.h"
+
 namespace spillway::testing {
 namespace {
 
@@ -62,6 +64,33 @@ void check_operator(const OperatorCase& c) {
   }
   check_random_access(c, node);
   if (c.checkpoint) check_checkpoints(c);
+}
+
+void check_scarcity(const std::function<NodePtr()>& build) {
+  Scarcity scarcity(4 * kMiB);
+  const Opened opened = open(build(), scarcity.budget());
+  ASSERT_TRUE(opened.it->next(Demand::one()).ok());
+  scarcity.leave(100 * kKiB);
+  for (int i = 0; i < 2; ++i) {
+    const Next refused = opened.it->next(Demand::one());
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().info().type, "BudgetError");
+  }
+  StateWriter state;
+  ASSERT_TRUE(opened.it->save(state).ok());
+  scarcity.end();
+  const auto expect_second_batch = [](Iterator& it) {
+    const Next next = it.next(Demand::one());
+    ASSERT_TRUE(next.ok() && next.value());
+    const Tensor batch = next.value()->row(0).values[0];
+    EXPECT_EQ(batch.shape(), (Shape{4, kLargeRow}));
+    for (std::int64_t i = 0; i < 4; ++i) EXPECT_EQ(*batch.row(i).as<std::int64_t>(), 4 + i);
+  };
+  expect_second_batch(*opened.it);
+  const Opened restored = open(build());
+  StateReader reader(state.bytes());
+  ASSERT_TRUE(restored.it->restore(reader).ok());
+  expect_second_batch(*restored.it);
 }
 
 }  // namespace spillway::testing

@@ -23,4 +23,8 @@ struct OperatorCase {
 // is the number of rows; random access, where offered, agrees.
 void check_operator(const OperatorCase& c);
 
+// For operators that make batches of 4 of large_rows(16): one that finds no memory says so, loses
+// no row, and goes on when there is some, itself or from a checkpoint taken meanwhile.
+void check_scarcity(const std::function<NodePtr()>& build);
+
 }  // namespace spillway::testing

@@ -2,7 +2,6 @@
 
 #include <limits>
 
-#include "spillway/base/bytes.h"
 #include "spillway/testing/operator_conformance.h"
 
 namespace spillway::testing {
@@ -123,30 +122,7 @@ TEST(Batch, RefusesASizeThatIsNotPositive) {
 }
 
 TEST(Batch, ThatFindsNoMemoryLosesNoRowAndGoesOn) {
-  Scarcity scarcity(4 * kMiB);
-  const Opened opened = open(batches_of(4, large_rows(16)), scarcity.budget());
-  ASSERT_TRUE(opened.it->next(Demand::one()).ok());
-  scarcity.leave(100 * kKiB);
-  for (int i = 0; i < 2; ++i) {
-    const Next refused = opened.it->next(Demand::one());
-    ASSERT_FALSE(refused.ok());
-    EXPECT_EQ(refused.error().info().type, "BudgetError");
-  }
-  StateWriter state;
-  ASSERT_TRUE(opened.it->save(state).ok());
-  scarcity.end();
-  const auto expect_second_batch = [](Iterator& it) {
-    const Next next = it.next(Demand::one());
-    ASSERT_TRUE(next.ok() && next.value());
-    const Tensor batch = next.value()->row(0).values[0];
-    EXPECT_EQ(batch.shape(), (Shape{4, kLargeRow}));
-    for (std::int64_t i = 0; i < 4; ++i) EXPECT_EQ(*batch.row(i).as<std::int64_t>(), 4 + i);
-  };
-  expect_second_batch(*opened.it);
-  const Opened restored = open(batches_of(4, large_rows(16)));
-  StateReader reader(state.bytes());
-  ASSERT_TRUE(restored.it->restore(reader).ok());
-  expect_second_batch(*restored.it);
+  check_scarcity([] { return batches_of(4, large_rows(16)); });
 }
 
 }  // namespace
