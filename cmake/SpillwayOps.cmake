@@ -13,9 +13,21 @@ function(spillway_operator name)
   set_property(GLOBAL APPEND_STRING PROPERTY SPILLWAY_OPS "SW_OP(${name})\n")
 endfunction()
 
+# spillway_op(add): the same for an op on tensors, in graph/ops.
+function(spillway_op name)
+  set(dir ${PROJECT_SOURCE_DIR}/src/spillway/graph/ops)
+  target_sources(spillway PRIVATE ${dir}/${name}.cc)
+  # Loops are written to be vectorised, and to give the same numbers on every machine.
+  set_source_files_properties(${dir}/${name}.cc PROPERTIES COMPILE_OPTIONS
+    "-O3;-ffp-contract=off;-fno-math-errno")
+  set_property(GLOBAL APPEND_STRING PROPERTY SPILLWAY_GRAPH_OPS "SW_OP(${name})\n")
+endfunction()
+
 function(spillway_write_registry)
   get_property(ops GLOBAL PROPERTY SPILLWAY_OPS)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/gen/registered_ops.inc CONTENT "${ops}")
+  get_property(ops GLOBAL PROPERTY SPILLWAY_GRAPH_OPS)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/gen/registered_graph_ops.inc CONTENT "${ops}")
   target_include_directories(spillway PRIVATE ${PROJECT_BINARY_DIR}/gen)
 endfunction()
 

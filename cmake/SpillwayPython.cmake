@@ -7,6 +7,7 @@ execute_process(COMMAND ${Python_EXECUTABLE} -c "import numpy; print(numpy.get_i
 find_package(nanobind CONFIG REQUIRED)
 nanobind_add_module(_native NB_STATIC NB_SUPPRESS_WARNINGS
   python/native/arrays.cc
+  python/native/bind_graph.cc
   python/native/bind_iterator.cc
   python/native/bind_memory.cc
   python/native/bind_spec.cc
@@ -17,7 +18,8 @@ nanobind_add_module(_native NB_STATIC NB_SUPPRESS_WARNINGS
   python/native/objects.cc
   python/native/py_function.cc
   python/native/py_generator.cc
-  python/native/python.cc)
+  python/native/python.cc
+  python/native/tensors.cc)
 target_include_directories(_native SYSTEM PRIVATE ${numpy_include})
 target_include_directories(_native PRIVATE python/native)
 target_link_libraries(_native PRIVATE spillway spillway_flags)

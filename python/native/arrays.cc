@@ -5,6 +5,8 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "tensors.h"
+
 namespace spillway::python {
 namespace {
 
@@ -225,6 +227,23 @@ Ref default_array(PyObject* leaf) {
   return array;
 }
 
+// A list or tuple with a tensor somewhere within.
+bool holds_tensors(PyObject* leaf) {
+  if (is_tensor(leaf)) return true;
+  if (!PyList_Check(leaf) && !PyTuple_Check(leaf)) return false;
+  const Py_ssize_t size = PySequence_Fast_GET_SIZE(leaf);
+  PyObject** items = PySequence_Fast_ITEMS(leaf);
+  return std::any_of(items, items + size, [](PyObject* item) { return holds_tensors(item); });
+}
+
+// What a function computed is its stage's from now on.
+Tensor charged_to(const Tensor& value, const AccountPtr& account) {
+  if (is_plain(value.dtype()) && value.buffer()->account() == tensor_account()) {
+    value.buffer()->transfer(account);
+  }
+  return value;
+}
+
 }  // namespace
 
 PyArray_Descr* descr_of(DType dtype) {
@@ -259,8 +278,11 @@ std::optional<DType> dtype_of(PyArray_Descr* descr) {
 std::optional<Tensor> tensor_from(PyObject* leaf, const LeafRules& rules, bool sole) {
   Ref array;
   bool ours = sole && PyArray_Check(leaf);  // nobody else has it
-  if (Py_IS_TYPE(leaf, reinterpret_cast<PyTypeObject*>(types().tensor.get()))) {
-    array = Ref::steal(PyObject_GetAttr(leaf, name_of_array_attribute()));
+  if (is_tensor(leaf)) {
+    const Tensor* value = evaluated(leaf);
+    if (value == nullptr) return std::nullopt;
+    if (!rules.dtype || value->dtype() == *rules.dtype) return charged_to(*value, rules.account);
+    array = Ref::steal(array_from(*value));
   } else if (PyArray_Check(leaf)) {
     array = Ref::borrow(leaf);
   } else {
@@ -285,6 +307,10 @@ std::optional<Tensor> tensor_from(PyObject* leaf, const LeafRules& rules, bool s
         return std::move(made).value();
       }
       array = Ref::steal(PyArray_FROM_OT(leaf, NPY_OBJECT));
+    } else if (holds_tensors(leaf)) {
+      const Ref stacked =
+          Ref::steal(PyObject_CallFunctionObjArgs(types().convert.get(), leaf, Py_None, nullptr));
+      return stacked ? tensor_from(stacked.get(), rules) : std::nullopt;
     } else if (rules.dtype) {
       // Converted below as NumPy casts: a number that is too large wraps, as in TensorFlow.
       array = Ref::steal(PyArray_FROM_O(leaf));

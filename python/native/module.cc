@@ -17,12 +17,20 @@ NB_MODULE(_native, m) {
   nb::set_leak_warnings(false);  // iterators may be alive at exit, by design
   FileWatch::install();
   bind_spec(m);
+  bind_graph(m);
   bind_iterator(m);
   bind_memory(m);
   m.def("register_types", [](nb::dict given) {
     const auto get = [&](const char* key) { return Ref::borrow(given[key].ptr()); };
     PythonTypes& all = types();
     all.tensor = get("tensor");
+    all.symbolic = get("symbolic");
+    all.convert = get("convert");
+    all.integers = get("integers");
+    all.dtype_name = get("dtype_name");
+    all.trace_break = get("trace_break");
+    all.describe_line = get("describe_line");
+    all.package = get("package");
     all.dataset = get("dataset");
     all.make_dataset = get("make_dataset");
     all.optional = get("optional");

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "objects.h"
+#include "tensors.h"
 
 namespace spillway::python {
 namespace {
@@ -51,7 +52,7 @@ std::vector<std::string> fields_of(PyObject* object) {
 bool is_plain_leaf(PyObject* object) {
   return PyArray_Check(object) || PyLong_Check(object) || PyFloat_Check(object) ||
          PyBytes_Check(object) || PyUnicode_Check(object) || PyArray_CheckScalar(object) ||
-         Py_IS_TYPE(object, reinterpret_cast<PyTypeObject*>(types().tensor.get()));
+         is_tensor(object);
 }
 
 class Taker {
@@ -293,9 +294,7 @@ PyObject* give_leaf(const Structure&, const Tensor& value, Leaves leaves) {
     return out;
   }
   if (leaves == Leaves::kNumpy) return value_from(value);
-  const Ref array = Ref::steal(array_from(value));
-  if (!array) return nullptr;
-  return PyObject_CallOneArg(types().tensor.get(), array.get());
+  return tensor_to_python(value);
 }
 
 PyObject* give_nest(const Structure& structure, std::span<const Tensor> values, Leaves leaves) {

@@ -94,11 +94,6 @@ PythonTypes& types() {
   return all;
 }
 
-PyObject* name_of_array_attribute() {
-  static PyObject* name = PyUnicode_InternFromString("_array");
-  return name;
-}
-
 Status status_from_exception() {
   PyObject* type = nullptr;
   PyObject* value = nullptr;

@@ -92,6 +92,13 @@ void drop_pending_objects();  // with the GIL
 // What Python code of the package hands over once, at import.
 struct PythonTypes {
   Ref tensor;         // spillway.tensor.Tensor
+  Ref symbolic;       // the same inside a trace: no value
+  Ref convert;        // (value, dtype name or None) -> Tensor
+  Ref integers;       // an integer, a sequence or a tensor of them -> list of int
+  Ref dtype_name;     // anything that names a dtype -> its name
+  Ref trace_break;    // exception: the trace needs a value
+  Ref describe_line;  // (code, line number) -> str
+  Ref package;        // str: the folder of the package
   Ref dataset;        // spillway.dataset.Dataset; instances have `_node`
   Ref make_dataset;   // node -> Dataset
   Ref optional;       // spillway.optional.Optional; instances have `_element`
@@ -100,9 +107,6 @@ struct PythonTypes {
   Ref code_of;        // exception -> (code, kind)
 };
 PythonTypes& types();
-
-// Interned names.
-PyObject* name_of_array_attribute();
 
 // The exception now set, as a status: its code as TensorFlow gives it, itself as the cause.
 Status status_from_exception();

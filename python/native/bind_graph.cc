@@ -1,0 +1,355 @@
+// Tensors, ops and traced functions.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.h"
+#include "objects.h"
+#include "spillway/graph/evaluate.h"
+#include "spillway/graph/graph.h"
+#include "tensors.h"
+
+namespace nb = nanobind;
+
+namespace spillway::python {
+namespace {
+
+using graph::Attr;
+using graph::OpDef;
+using graph::Operand;
+using graph::ParamDef;
+using graph::ParamKind;
+
+// ---- Operands ------------------------------------------------------------------------------------
+
+// The dtype each type letter stands for in one call.
+class Letters {
+ public:
+  std::optional<DType> of(char letter) const {
+    switch (letter) {
+      case 'i':
+        return DType::kInt32;
+      case 'l':
+        return DType::kInt64;
+      case 's':
+        return DType::kString;
+      case 'b':
+        return DType::kBool;
+      default:
+        return letter >= 'A' && letter <= 'Z' ? found_[static_cast<std::size_t>(letter - 'A')]
+                                              : std::nullopt;
+    }
+  }
+  void note(char letter, DType dtype) {
+    if (letter < 'A' || letter > 'Z') return;
+    auto& slot = found_[static_cast<std::size_t>(letter - 'A')];
+    if (!slot) slot = dtype;
+  }
+
+ private:
+  std::array<std::optional<DType>, 26> found_;
+};
+
+// A plain Python number without a detour through NumPy; nullopt: not such a simple case.
+std::optional<Operand> number(PyObject* object, std::optional<DType> dtype) {
+  DType type = DType::kBool;
+  if (PyLong_CheckExact(object)) {
+    type = dtype.value_or(DType::kInt32);
+  } else if (PyFloat_CheckExact(object)) {
+    type = dtype.value_or(DType::kFloat32);
+    if (type != DType::kFloat32 && type != DType::kFloat64) return std::nullopt;
+  } else {
+    return std::nullopt;
+  }
+  if (!is_plain(type)) return std::nullopt;
+  auto made = make_tensor(tensor_account(), type, Shape(), Buffer::Ask::kOwed);
+  if (!made.ok()) return std::nullopt;
+  if (!write_scalar(object, type, made.value().mutable_data())) return std::nullopt;
+  return Operand{graph::Node::constant(std::move(made).value(), current_site()), 0};
+}
+
+std::optional<Operand> operand_from(PyObject* object, std::optional<DType> dtype) {
+  if (is_tensor(object)) {
+    const Operand& operand = operand_of(object);
+    if (!dtype || operand.spec().dtype == *dtype) return operand;
+  }
+  if (auto simple = number(object, dtype)) return simple;
+  const std::string_view name = dtype ? name_of(*dtype) : std::string_view();
+  const Ref wanted = dtype ? Ref::steal(PyUnicode_FromStringAndSize(
+                                 name.data(), static_cast<Py_ssize_t>(name.size())))
+                           : Ref::borrow(Py_None);
+  const Ref made = Ref::steal(
+      PyObject_CallFunctionObjArgs(types().convert.get(), object, wanted.get(), nullptr));
+  if (!made) return std::nullopt;
+  return operand_of(made.get());
+}
+
+// ---- Parameters ----------------------------------------------------------------------------------
+
+bool integers(PyObject* object, std::vector<std::int64_t>& out) {
+  const Ref list = Ref::steal(PyObject_CallOneArg(types().integers.get(), object));
+  if (!list) return false;
+  for (nb::handle item : nb::handle(list.get())) out.push_back(nb::cast<std::int64_t>(item));
+  return true;
+}
+
+// False with an exception set.
+bool attribute(const ParamDef& param, PyObject* object, graph::Attrs& attrs) {
+  if (object == Py_None) return true;
+  switch (param.kind) {
+    case ParamKind::kBool: {
+      const int yes = PyObject_IsTrue(object);
+      if (yes < 0) return false;
+      attrs.set(param.name, Attr(yes != 0));
+      return true;
+    }
+    case ParamKind::kInt: {
+      const Ref index = Ref::steal(PyNumber_Index(object));
+      if (!index) return false;
+      const long long value = PyLong_AsLongLong(index.get());
+      if (value == -1 && PyErr_Occurred() != nullptr) return false;
+      attrs.set(param.name, Attr(static_cast<std::int64_t>(value)));
+      return true;
+    }
+    case ParamKind::kFloat: {
+      const double value = PyFloat_AsDouble(object);
+      if (value == -1 && PyErr_Occurred() != nullptr) return false;
+      attrs.set(param.name, Attr(value));
+      return true;
+    }
+    case ParamKind::kString: {
+      Py_ssize_t size = 0;
+      const char* chars = nullptr;
+      if (PyBytes_Check(object)) {
+        chars = PyBytes_AS_STRING(object);
+        size = PyBytes_GET_SIZE(object);
+      } else {
+        chars = PyUnicode_AsUTF8AndSize(object, &size);
+      }
+      if (chars == nullptr) return false;
+      attrs.set(param.name, Attr(std::string(chars, static_cast<std::size_t>(size))));
+      return true;
+    }
+    case ParamKind::kDType: {
+      const Ref name = Ref::steal(PyObject_CallOneArg(types().dtype_name.get(), object));
+      if (!name) return false;
+      const auto dtype = dtype_from_name(PyUnicode_AsUTF8(name.get()));
+      if (!dtype) {
+        PyErr_Format(PyExc_TypeError, "no such dtype: %R", object);
+        return false;
+      }
+      attrs.set(param.name, Attr(*dtype));
+      return true;
+    }
+    case ParamKind::kInts: {
+      std::vector<std::int64_t> values;
+      if (!integers(object, values)) return false;
+      attrs.set(param.name, Attr(std::move(values)));
+      return true;
+    }
+    case ParamKind::kShape: {
+      std::vector<std::int64_t> values;
+      if (!integers(object, values)) return false;
+      attrs.set(param.name, Attr(Shape(std::span<const std::int64_t>(values))));
+      return true;
+    }
+    default:
+      PyErr_SetString(PyExc_SystemError, "an operand is not an attribute");
+      return false;
+  }
+}
+
+void note_letters(PyObject* object, char letter, Letters& letters) {
+  if (is_tensor(object)) letters.note(letter, operand_of(object).spec().dtype);
+}
+
+PyObject* outputs_of(const graph::NodePtr& node) {
+  const int count = static_cast<int>(node->outputs().size());
+  if (node->op().outputs == 1) return tensor_to_python(Operand{node, 0});
+  Ref out = Ref::steal(PyTuple_New(count));
+  for (int i = 0; out && i < count; ++i) {
+    PyTuple_SET_ITEM(out.get(), i, tensor_to_python(Operand{node, i}));
+  }
+  return out.release();
+}
+
+PyObject* finish(const OpDef& op, std::vector<Operand> operands, graph::Attrs attrs) {
+  auto made = graph::Node::make(op, std::move(operands), std::move(attrs), current_site());
+  if (!made.ok()) return raise(made.error());
+  const graph::NodePtr node = std::move(made).value();
+  if (graph::evaluate_at_once(*node)) {
+    const Operand root{node, 0};
+    Status status;
+    if (node->pending() <= 1) {
+      status = graph::evaluate(std::span(&root, 1), tensor_account());
+    } else {
+      const WithoutGil unlocked;
+      status = graph::evaluate(std::span(&root, 1), tensor_account());
+    }
+    if (!status.ok()) return raise(status);
+  }
+  return outputs_of(node);
+}
+
+// apply(op, *parameters): parameters in the order of the definition.
+PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  const long index = PyLong_AsLong(args[0]);
+  if (index < 0) return nullptr;
+  const OpDef& op = *graph::all_ops()[static_cast<std::size_t>(index)];
+  if (static_cast<std::size_t>(count - 1) != op.params.size()) {
+    PyErr_Format(PyExc_TypeError, "%s takes %d parameters", op.name.data(),
+                 static_cast<int>(op.params.size()));
+    return nullptr;
+  }
+  Letters letters;
+  for (std::size_t i = 0; i < op.params.size(); ++i) {
+    const ParamDef& param = op.params[i];
+    PyObject* object = args[i + 1];
+    if (param.kind == ParamKind::kTensor || param.kind == ParamKind::kOptional) {
+      note_letters(object, param.type, letters);
+    } else if (param.kind == ParamKind::kTensors &&
+               (PyList_Check(object) || PyTuple_Check(object))) {
+      for (nb::handle item : nb::handle(object)) note_letters(item.ptr(), param.type, letters);
+    }
+  }
+  std::vector<Operand> operands;
+  graph::Attrs attrs;
+  const auto add = [&](const ParamDef& param, PyObject* object) {
+    auto operand = operand_from(object, letters.of(param.type));
+    if (!operand) return false;
+    letters.note(param.type, operand->spec().dtype);
+    operands.push_back(std::move(*operand));
+    return true;
+  };
+  try {
+    for (std::size_t i = 0; i < op.params.size(); ++i) {
+      const ParamDef& param = op.params[i];
+      PyObject* object = args[i + 1];
+      if (param.kind == ParamKind::kTensor) {
+        if (!add(param, object)) return nullptr;
+      } else if (param.kind == ParamKind::kOptional) {
+        if (object != Py_None && !add(param, object)) return nullptr;
+        attrs.set(param.name, Attr(object != Py_None));
+      } else if (param.kind == ParamKind::kTensors) {
+        for (nb::handle item : nb::handle(object)) {
+          if (!add(param, item.ptr())) return nullptr;
+        }
+      } else if (!attribute(param, object, attrs)) {
+        return nullptr;
+      }
+    }
+    return finish(op, std::move(operands), std::move(attrs));
+  } catch (nb::python_error& error) {
+    error.restore();
+    return nullptr;
+  }
+}
+
+PyMethodDef apply_method = {"apply", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(apply)),
+                            METH_FASTCALL, "apply(op, *parameters) -> Tensor"};
+
+nb::object shape_to(const Shape& shape) {
+  if (!shape.has_rank()) return nb::none();
+  nb::list dims;
+  for (const std::int64_t dim : shape.dims()) {
+    dims.append(dim < 0 ? nb::none() : nb::object(nb::int_(dim)));
+  }
+  return nb::tuple(dims);
+}
+
+nb::object steal(PyObject* object) {
+  if (object == nullptr) throw nb::python_error();
+  return nb::steal(object);
+}
+
+nb::dict describe(const OpDef& op, std::size_t index) {
+  static constexpr const char* kKinds[] = {"tensor", "tensors", "optional", "bool", "int",
+                                           "float",  "string",  "dtype",    "ints", "shape"};
+  nb::dict out;
+  const auto text = [](std::string_view s) { return nb::str(s.data(), s.size()); };
+  out["index"] = index;
+  out["name"] = text(op.name);
+  out["summary"] = text(op.summary);
+  out["example"] = text(op.example);
+  out["paths"] = text(op.paths);
+  out["outputs"] = op.outputs;
+  nb::list params;
+  for (const ParamDef& param : op.params) {
+    nb::dict p;
+    p["name"] = text(param.name);
+    p["kind"] = kKinds[static_cast<std::size_t>(param.kind)];
+    p["default"] = text(param.fallback);
+    p["type"] = std::string(1, param.type);
+    params.append(p);
+  }
+  out["params"] = params;
+  return out;
+}
+
+}  // namespace
+
+void bind_graph(nb::module_& m) {
+  nb::class_<NativeTensor>(m, "Tensor", nb::is_weak_referenceable())
+      .def_prop_ro("_dtype_name",
+                   [](const NativeTensor& t) {
+                     const std::string_view name = name_of(t.value.spec().dtype);
+                     return nb::str(name.data(), name.size());
+                   })
+      .def_prop_ro("_dims", [](const NativeTensor& t) { return shape_to(t.value.spec().shape); })
+      .def_prop_ro("_symbolic", [](const NativeTensor& t) { return t.value.node->symbolic(); })
+      .def_prop_ro("_known", [](const NativeTensor& t) { return t.value.node->evaluated(); })
+      .def_prop_ro("_op", [](const NativeTensor& t) { return std::string(t.value.node->op().name); })
+      .def_prop_ro("_line", [](const NativeTensor& t) { return t.value.node->line(); })
+      .def_prop_ro("_id",
+                   [](const NativeTensor& t) {
+                     return reinterpret_cast<std::uintptr_t>(t.value.node.get()) +
+                            static_cast<std::uintptr_t>(t.value.output);
+                   })
+      .def("_view",
+           [](nb::handle self) -> nb::object {  // read-only; shares the bytes of large ones
+             const Tensor* value = evaluated(self.ptr());
+             return steal(value == nullptr ? nullptr : array_from(*value));
+           })
+      .def("_scalar", [](nb::handle self) -> nb::object {
+        const Tensor* value = evaluated(self.ptr());
+        return steal(value == nullptr ? nullptr : python::value_from(*value));
+      });
+  m.attr("apply") = nb::steal(PyCFunction_New(&apply_method, nullptr));
+  m.def("ops", [] {
+    nb::list out;
+    std::size_t index = 0;
+    for (const OpDef* op : graph::all_ops()) out.append(describe(*op, index++));
+    return out;
+  });
+  m.def(
+      "constant",
+      [](nb::handle array, bool adopt) {
+        LeafRules rules;
+        rules.account = tensor_account();
+        rules.constant = adopt;
+        auto made = tensor_from(array.ptr(), rules);
+        if (!made) throw nb::python_error();
+        return steal(tensor_to_python(
+            Operand{graph::Node::constant(std::move(*made), current_site()), 0}));
+      },
+      nb::arg("array"), nb::arg("adopt") = false);
+  m.def("parameter", [](const std::string& dtype, nb::handle dims) {
+    Shape shape = Shape::unknown_rank();
+    if (!dims.is_none()) {
+      std::vector<std::int64_t> all;
+      for (nb::handle dim : dims) all.push_back(dim.is_none() ? -1 : nb::cast<std::int64_t>(dim));
+      shape = Shape(std::span<const std::int64_t>(all));
+    }
+    return steal(tensor_to_python(Operand{
+        graph::Node::parameter({dtype_from_name(dtype).value(), std::move(shape)}, nullptr), 0}));
+  });
+  m.def("graph_text", [](nb::list parameters, nb::list results) {
+    std::vector<graph::NodePtr> params;
+    std::vector<Operand> outs;
+    for (nb::handle p : parameters) params.push_back(operand_of(p.ptr()).node);
+    for (nb::handle r : results) outs.push_back(operand_of(r.ptr()));
+    return graph::Graph::make(std::move(params), std::move(outs))->describe();
+  });
+}
+
+}  // namespace spillway::python

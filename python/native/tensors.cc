@@ -1,0 +1,113 @@
+#include "tensors.h"
+
+#include <nanobind/nanobind.h>
+
+#include "spillway/graph/evaluate.h"
+
+namespace nb = nanobind;
+
+namespace spillway::python {
+namespace {
+
+// A code object and a line number: turned into words only when somebody asks.
+class FrameSite final : public graph::Site {
+ public:
+  FrameSite(PyCodeObject* code, int line)
+      : code_(keep_object(Ref::borrow(reinterpret_cast<PyObject*>(code)))), line_(line) {}
+
+  std::string describe() const override {
+    const WithGil gil;
+    const Ref text = Ref::steal(PyObject_CallFunction(types().describe_line.get(), "Oi",
+                                                      kept_object(code_), line_));
+    const char* chars = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+    if (chars == nullptr) PyErr_Clear();
+    return chars == nullptr ? std::string() : std::string(chars);
+  }
+
+ private:
+  const std::shared_ptr<void> code_;
+  const int line_;
+};
+
+// Whether a frame is the package's own: by the folder of its file.
+bool ours(PyCodeObject* code) {
+  const char* prefix = PyUnicode_AsUTF8(types().package.get());
+  Py_ssize_t size = 0;
+  const char* file = PyUnicode_AsUTF8AndSize(code->co_filename, &size);
+  if (file == nullptr) {
+    PyErr_Clear();
+    return false;
+  }
+  const std::string_view name(file, static_cast<std::size_t>(size));
+  return name.starts_with(prefix) || name.starts_with("<spillway");
+}
+
+}  // namespace
+
+const AccountPtr& tensor_account() {
+  static const auto& account = *new AccountPtr(Budget::process().open_account("tensors"));
+  return account;
+}
+
+bool is_tensor(PyObject* object) {
+  auto* type = reinterpret_cast<PyTypeObject*>(types().tensor.get());
+  return type != nullptr && PyObject_TypeCheck(object, type);
+}
+
+const graph::Operand& operand_of(PyObject* tensor) {
+  return nb::inst_ptr<NativeTensor>(nb::handle(tensor))->value;
+}
+
+PyObject* tensor_to_python(graph::Operand value) {
+  const Ref& type = value.node->symbolic() ? types().symbolic : types().tensor;
+  nb::object made = nb::inst_alloc(nb::handle(type.get()));
+  new (nb::inst_ptr<NativeTensor>(made)) NativeTensor{std::move(value)};
+  nb::inst_mark_ready(made);
+  return made.release().ptr();
+}
+
+PyObject* tensor_to_python(Tensor value) {
+  return tensor_to_python(graph::Operand{graph::Node::constant(std::move(value)), 0});
+}
+
+const Tensor* evaluated(PyObject* tensor) {
+  const graph::Operand& operand = operand_of(tensor);
+  if (const Tensor* value = operand.value()) return value;
+  if (operand.node->symbolic()) {
+    PyErr_SetString(types().trace_break.get(), "needs the value of a traced tensor");
+    return nullptr;
+  }
+  Status status;
+  {
+    const graph::Operand held = operand;
+    const WithoutGil unlocked;
+    status = graph::evaluate(std::span(&held, 1), tensor_account());
+  }
+  if (!status.ok()) {
+    raise(status);
+    return nullptr;
+  }
+  return operand.value();
+}
+
+graph::SitePtr current_site() {
+  PyFrameObject* frame = PyEval_GetFrame();
+  Py_XINCREF(frame);
+  while (frame != nullptr) {
+    PyCodeObject* code = PyFrame_GetCode(frame);
+    const bool skip = ours(code);
+    if (!skip) {
+      auto site = std::make_shared<FrameSite>(code, PyFrame_GetLineNumber(frame));
+      Py_DECREF(code);
+      Py_DECREF(frame);
+      return site;
+    }
+    Py_DECREF(code);
+    PyFrameObject* back = PyFrame_GetBack(frame);
+    Py_DECREF(frame);
+    frame = back;
+  }
+  return nullptr;
+}
+
+}  // namespace spillway::python

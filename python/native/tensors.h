@@ -1,0 +1,28 @@
+#pragma once
+
+#include "arrays.h"
+#include "spillway/graph/node.h"
+
+// Tensors as Python sees them: nodes of the graph room. With the GIL.
+namespace spillway::python {
+
+// What a spillway.Tensor holds.
+struct NativeTensor {
+  graph::Operand value;
+};
+
+const AccountPtr& tensor_account();
+
+bool is_tensor(PyObject* object);
+// Only of what is_tensor.
+const graph::Operand& operand_of(PyObject* tensor);
+// New references.
+PyObject* tensor_to_python(graph::Operand value);
+PyObject* tensor_to_python(Tensor value);
+// The value, computed now if it was not; null with an exception, for a traced tensor the one that
+// ends the trace.
+const Tensor* evaluated(PyObject* tensor);
+// The line of the user's code that is running.
+graph::SitePtr current_site();
+
+}  // namespace spillway::python

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "spillway/graph/node.h"
+
+namespace spillway::graph {
+
+// A function as data: parameters, results, and the nodes between them in an order that can run.
+// Immutable.
+class Graph {
+ public:
+  // `parameters` are nodes made by Node::parameter. Results may be anything computed from them.
+  static GraphPtr make(std::vector<NodePtr> parameters, std::vector<Operand> results);
+
+  const std::vector<NodePtr>& parameters() const { return parameters_; }
+  const std::vector<Operand>& results() const { return results_; }
+  // Every node that must run, inputs first; parameters and known values are not among them.
+  const std::vector<NodePtr>& order() const { return order_; }
+  // Whether any node draws from or changes something outside.
+  bool stateful() const { return stateful_; }
+  // Whether any node may fail on values.
+  bool fallible() const { return fallible_; }
+  std::string describe() const;  // one line a node
+
+ private:
+  Graph() = default;
+  std::vector<NodePtr> parameters_;
+  std::vector<Operand> results_;
+  std::vector<NodePtr> order_;
+  bool stateful_ = false;
+  bool fallible_ = false;
+};
+
+// The pending nodes below `roots`, inputs first. Iterative: depth costs no stack.
+std::vector<NodePtr> pending_nodes(std::span<const Operand> roots);
+
+}  // namespace spillway::graph

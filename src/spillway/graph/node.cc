@@ -1,0 +1,185 @@
+#include "spillway/graph/node.h"
+
+#include <algorithm>
+
+namespace spillway::graph {
+namespace {
+
+constexpr int kMostPending = 1 << 20;
+
+// Operands on their way out. Deep graphs must not recurse.
+void release(std::vector<Operand> operands) {
+  thread_local std::vector<Operand>* active = nullptr;
+  if (active != nullptr) {
+    for (Operand& operand : operands) active->push_back(std::move(operand));
+    return;
+  }
+  std::vector<Operand> pending = std::move(operands);
+  active = &pending;
+  while (!pending.empty()) {
+    const Operand last = std::move(pending.back());
+    pending.pop_back();
+  }
+  active = nullptr;
+}
+
+std::string name_operands(std::span<const Operand> inputs) {
+  std::string text;
+  for (std::size_t i = 0; i < inputs.size() && i < 6; ++i) {
+    text += text.empty() ? "\n  operand " : "\n  operand ";
+    text += std::to_string(i) + ": " + inputs[i].spec().to_string();
+    if (const std::string line = inputs[i].node->line(); !line.empty()) text += ", made at " + line;
+  }
+  return text;
+}
+
+std::optional<std::int64_t> integer(const Tensor& value, std::int64_t i) {
+  if (value.dtype() == DType::kInt32) return value.as<std::int32_t>()[i];
+  if (value.dtype() == DType::kInt64) return value.as<std::int64_t>()[i];
+  return std::nullopt;
+}
+
+// A scalar operand as a dimension: known, or kUnknownDim.
+std::int64_t value_as_dim(const Operand& operand) {
+  if (const Tensor* value = operand.value()) {
+    if (value->count() != 1) return kUnknownDim;
+    return integer(*value, 0).value_or(kUnknownDim);
+  }
+  const Node& node = *operand.node;
+  const std::vector<Operand> inputs = node.inputs();
+  if (node.op().name == "cast" && inputs.size() == 1) return value_as_dim(inputs[0]);
+  if (node.op().name == "strided_slice" && operand.spec().shape.rank() == 0) {
+    const auto shape = value_as_shape(inputs[0]);
+    const Tensor* begin = inputs[1].value();
+    if (shape && shape->has_rank() && begin != nullptr && begin->count() == 1) {
+      std::int64_t at = integer(*begin, 0).value_or(0);
+      if (at < 0) at += shape->rank();
+      if (at >= 0 && at < shape->rank()) return (*shape)[static_cast<int>(at)];
+    }
+  }
+  return kUnknownDim;
+}
+
+}  // namespace
+
+std::optional<Shape> shape_from(const Tensor& value) {
+  if (value.shape().rank() > 1 || value.count() > 254) return std::nullopt;
+  std::vector<std::int64_t> dims;
+  for (std::int64_t i = 0; i < value.count(); ++i) {
+    const auto dim = integer(value, i);
+    if (!dim) return std::nullopt;
+    dims.push_back(*dim < 0 ? kUnknownDim : *dim);
+  }
+  return Shape(std::span<const std::int64_t>(dims));
+}
+
+std::string Spec::to_string() const {
+  return std::string(name_of(dtype)) + " " + shape.to_string();
+}
+
+std::optional<Shape> value_as_shape(const Operand& operand) {
+  const Spec& spec = operand.spec();
+  if (!is_integer(spec.dtype)) return std::nullopt;
+  if (const Tensor* value = operand.value()) return shape_from(*value);
+  const Node& node = *operand.node;
+  const std::vector<Operand> inputs = node.inputs();
+  if (node.op().name == "shape") return inputs[0].spec().shape;
+  if (node.op().name == "cast") return value_as_shape(inputs[0]);
+  if (node.op().name == "stack" && spec.shape.rank() == 1) {
+    std::vector<std::int64_t> dims;
+    for (const Operand& input : inputs) dims.push_back(value_as_dim(input));
+    return Shape(std::span<const std::int64_t>(dims));
+  }
+  if (node.op().name == "concat") {
+    std::vector<std::int64_t> dims;
+    for (const Operand& input : inputs) {
+      if (input.spec().shape.rank() == 0) continue;  // the axis
+      const auto part = value_as_shape(input);
+      if (!part || !part->has_rank()) return std::nullopt;
+      dims.insert(dims.end(), part->dims().begin(), part->dims().end());
+    }
+    return Shape(std::span<const std::int64_t>(dims));
+  }
+  if (spec.shape.rank() == 1 && spec.shape[0] >= 0 && spec.shape[0] < 64) {
+    return Shape(std::span<const std::int64_t>(
+        std::vector<std::int64_t>(static_cast<std::size_t>(spec.shape[0]), kUnknownDim)));
+  }
+  return std::nullopt;
+}
+
+Node::Node(const OpDef& op, std::vector<Operand> inputs, Attrs attrs, SitePtr site)
+    : op_(&op), attrs_(std::move(attrs)), site_(std::move(site)), inputs_(std::move(inputs)) {}
+
+Result<NodePtr> Node::make(const OpDef& op, std::vector<Operand> inputs, Attrs attrs,
+                           SitePtr site) {
+  std::vector<Spec> specs;
+  std::vector<const Tensor*> constants;
+  std::vector<std::optional<Shape>> shapes;
+  bool symbolic = false;
+  int pending = 1;
+  for (const Operand& input : inputs) {
+    specs.push_back(input.spec());
+    constants.push_back(input.value());
+    shapes.push_back(input.spec().shape.rank() <= 1 ? value_as_shape(input) : std::nullopt);
+    symbolic |= input.node->symbolic();
+    if (!input.node->evaluated()) pending = std::min(pending + input.node->pending(), kMostPending);
+  }
+  Infer infer(specs, constants, shapes, attrs);
+  if (Status status = op.infer(infer); !status.ok()) {
+    status.edit().message = std::string(op.name) + ": " + status.edit().message +
+                            name_operands(inputs);
+    return status;
+  }
+  auto node = std::shared_ptr<Node>(new Node(op, std::move(inputs), std::move(attrs), std::move(site)));
+  node->outputs_ = std::move(infer.outputs());
+  node->symbolic_ = symbolic;
+  node->pending_ = pending;
+  return NodePtr(std::move(node));
+}
+
+NodePtr Node::constant(Tensor value, SitePtr site) {
+  auto node = std::shared_ptr<Node>(new Node(constant_op, {}, {}, std::move(site)));
+  node->outputs_.push_back(Spec{value.dtype(), value.shape()});
+  node->values_.push_back(std::move(value));
+  node->evaluated_.store(true, std::memory_order_release);
+  return node;
+}
+
+NodePtr Node::parameter(Spec spec, SitePtr site) {
+  auto node = std::shared_ptr<Node>(new Node(parameter_op, {}, {}, std::move(site)));
+  node->outputs_.push_back(std::move(spec));
+  node->symbolic_ = true;
+  return node;
+}
+
+Node::~Node() {
+  std::vector<Operand> inputs;
+  {
+    const MutexLock lock(mutex_);
+    inputs.swap(inputs_);
+  }
+  if (!inputs.empty()) release(std::move(inputs));
+}
+
+std::vector<Operand> Node::inputs() const {
+  const MutexLock lock(mutex_);
+  return inputs_;
+}
+
+void Node::set_values(std::vector<Tensor> values) const {
+  std::vector<Operand> inputs;
+  {
+    const MutexLock lock(mutex_);
+    if (evaluated_.load(std::memory_order_relaxed)) return;
+    values_ = std::move(values);
+    inputs.swap(inputs_);
+    evaluated_.store(true, std::memory_order_release);
+  }
+  if (!inputs.empty()) release(std::move(inputs));
+}
+
+constexpr OpDef constant_op{.name = "constant", .summary = "A value that is known.", .params = {}};
+constexpr OpDef parameter_op{
+    .name = "parameter", .summary = "A value that comes with a call.", .params = {}};
+
+}  // namespace spillway::graph

@@ -1,0 +1,87 @@
+#include <cmath>
+#include <limits>
+
+#include "spillway/graph/elementwise.h"
+
+namespace spillway::graph {
+namespace {
+
+// As TensorFlow converts: floats to integers by truncation (what does not fit becomes the lowest
+// value, as the machine's own conversion has it), anything to bool by "is not zero".
+template <class To, class From>
+struct Convert {
+  [[gnu::always_inline]] static inline To of(From from) {
+    if constexpr (std::is_same_v<To, From>) {
+      return from;
+    } else if constexpr (kSmallFloat<From>) {
+      return Convert<To, float>::of(static_cast<float>(from));
+    } else if constexpr (kComplex<From>) {
+      if constexpr (kComplex<To>) return To(from);
+      else if constexpr (std::is_same_v<To, bool>) return from != From(0);
+      else return Convert<To, typename From::value_type>::of(from.real());
+    } else if constexpr (kSmallFloat<To>) {
+      return To(static_cast<float>(from));
+    } else if constexpr (kComplex<To>) {
+      return To(static_cast<typename To::value_type>(from));
+    } else if constexpr (std::is_same_v<To, bool>) {
+      return from != From(0);
+    } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+      return to_integer<To>(from);
+    } else {
+      return static_cast<To>(from);
+    }
+  }
+  template <class I>
+  [[gnu::always_inline]] static inline I to_integer(From from) {
+    // The conversions of x86: through int32 (or int64 for wide types), whose lowest value stands
+    // for what does not fit.
+    using Via = std::conditional_t<(sizeof(I) < 4 || std::is_same_v<I, std::int32_t>), std::int32_t,
+                                   std::int64_t>;
+    constexpr From kTop = static_cast<From>(std::numeric_limits<Via>::max() / 2 + 1) * From(2);
+    if constexpr (std::is_same_v<I, std::uint64_t>) {
+      constexpr From kMiddle = From(9223372036854775808.0);
+      if (from >= kMiddle && from < kMiddle * 2) {
+        return static_cast<I>(static_cast<std::int64_t>(from - kMiddle)) ^ (I(1) << 63U);
+      }
+    }
+    const bool fits = from < kTop && from >= -kTop;
+    return static_cast<I>(fits ? static_cast<Via>(from) : std::numeric_limits<Via>::min());
+  }
+};
+
+Status infer(Infer& c) {
+  const DType* to = c.attrs().get<DType>("dtype");
+  if (to == nullptr) return invalid_argument("needs a dtype");
+  for (const DType dtype : {c.input(0).dtype, *to}) {
+    if (!is_one_of(PlainTypes(), dtype)) {
+      Status status = Status::error(ErrorKind::kUser, Code::kUnimplemented, "Cast ",
+                                    name_of(c.input(0).dtype), " to ", name_of(*to),
+                                    " is not supported");
+      return status;
+    }
+  }
+  c.set(0, *to, c.input(0).shape);
+  return {};
+}
+
+Result<Loop> loop(const Prepare& p) {
+  Loop loop;
+  with_type(PlainTypes(), p.inputs[0].dtype, [&]<class From>() {
+    with_type(PlainTypes(), p.outputs[0].dtype, [&]<class To>() {
+      loop.fn = SimdLoop<MapBody<Convert<To, From>, To, From>>::best();
+    });
+  });
+  return loop;
+}
+
+constexpr ParamDef kParams[] = {{"x", ParamKind::kTensor}, {"dtype", ParamKind::kDType}};
+
+}  // namespace
+
+extern constexpr OpDef cast_op{.name = "cast",
+                               .summary = "The same items as another dtype.",
+                               .params = kParams,
+                               .infer = infer,
+                               .loop = loop};
+
+}  // namespace spillway::graph

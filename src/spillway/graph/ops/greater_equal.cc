@@ -1,0 +1,22 @@
+#include "spillway/graph/elementwise.h"
+
+namespace spillway::graph {
+namespace {
+
+struct Op {
+  template <class T>
+  [[gnu::always_inline]] static inline auto of(T x, T y) {
+    return x >= y;
+  }
+};
+
+}  // namespace
+
+extern constexpr OpDef greater_equal_op{.name = "greater_equal",
+                               .summary = "x >= y, item by item.",
+                               .params = kBinaryParams,
+                               .paths = "greater_equal math.greater_equal",
+                               .infer = infer_predicate<RealTypes>,
+                               .loop = predicate_loop<Op, RealTypes>};
+
+}  // namespace spillway::graph

@@ -1,0 +1,41 @@
+#include "spillway/graph/reduction.h"
+
+namespace spillway::graph {
+namespace {
+
+struct Op {
+  template <class A>
+  static A start() {
+    return true;
+  }
+  template <class A, class T>
+  [[gnu::always_inline]] static inline A take(A acc, T item) {
+    return static_cast<A>(acc && item);
+  }
+  template <class A>
+  static A join(A a, A b) {
+    return take(a, b);
+  }
+  template <class Out, class A>
+  static Out finish(A acc, std::int64_t /*count*/) {
+    return acc;
+  }
+};
+
+Result<Fold> fold(const Prepare& p) {
+  Fold fold;
+  with_type(BoolType(), p.inputs[0].dtype,
+            [&]<class T>() { fold = FoldOf<Op, T, T, T>::make(); });
+  return fold;
+}
+
+}  // namespace
+
+extern constexpr OpDef reduce_all_op{.name = "reduce_all",
+                                  .summary = "Whether all items hold, over the axes; all of them by default.",
+                                  .params = kReductionParams,
+                                  .paths = "reduce_all math.reduce_all",
+                                  .infer = infer_reduction<BoolType>,
+                                  .fold = fold};
+
+}  // namespace spillway::graph

@@ -1,0 +1,24 @@
+#include <cmath>
+
+#include "spillway/graph/elementwise.h"
+
+namespace spillway::graph {
+namespace {
+
+struct Op {
+  template <class T>
+  [[gnu::always_inline]] static inline auto of(T x) {
+    return std::sin(x);
+  }
+};
+
+}  // namespace
+
+extern constexpr OpDef sin_op{.name = "sin",
+                               .summary = "The sine.",
+                               .params = kUnaryParams,
+                               .paths = "sin math.sin",
+                               .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
+                               .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
+
+}  // namespace spillway::graph

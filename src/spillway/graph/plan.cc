@@ -1,0 +1,300 @@
+#include "spillway/graph/plan.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "spillway/graph/run_op.h"
+
+namespace spillway::graph {
+namespace {
+
+constexpr std::size_t kTileBytes = 512 * 1024;  // what passes between steps stays in L2
+
+std::size_t bytes_of(const Spec& spec) {
+  return static_cast<std::size_t>(spec.shape.count()) * size_of(spec.dtype);
+}
+
+class FoldSink final : public Fused::Sink {
+ public:
+  explicit FoldSink(FoldRun& run) : run_(run) {}
+  void take(const std::byte* items, std::int64_t first, std::int64_t n) override {
+    run_.take(items, first, n);
+  }
+
+ private:
+  FoldRun& run_;
+};
+
+}  // namespace
+
+// One call of run(): where every value lies, and the rows being worked on.
+struct Plan::Running {
+  Running(const Plan& of, const Request& with) : plan(of), request(with) {}
+
+  const Plan& plan;
+  const Request& request;
+  std::vector<Tensor> results;
+  std::vector<Tensor> tensors;  // values computed as tensors, of this tile
+  std::byte* arena = nullptr;
+  std::byte* scratch = nullptr;
+  std::int64_t tile = 1;   // most rows at a time
+  std::int64_t first = 0;  // of this tile
+  std::int64_t rows = 0;   // of this tile
+  Status error;
+  std::int64_t failed = -1;
+
+  Call call() const {
+    return {request.call.first_row + first, request.call.epoch};
+  }
+  void fail(Status status, std::int64_t row) {
+    error = std::move(status);
+    failed = first + row;
+  }
+  // The first of this tile's rows of a plain value; its only one when it is not batched.
+  std::byte* data(int v) const {
+    const Value& value = plan.base_of(v);
+    switch (value.place) {
+      case Place::kParameter:
+        return const_cast<std::byte*>(request.parameters[static_cast<std::size_t>(value.index)].data()) +
+               static_cast<std::size_t>(first) * bytes_of(value.spec);
+      case Place::kConstant:
+        return const_cast<std::byte*>(value.constant.data());
+      case Place::kResult:
+        return const_cast<std::byte*>(results[static_cast<std::size_t>(value.index)].data()) +
+               static_cast<std::size_t>(first) * bytes_of(value.spec);
+      case Place::kArena:
+        return arena + value.offset * static_cast<std::size_t>(tile);
+      case Place::kTensor:
+        return const_cast<std::byte*>(tensors[static_cast<std::size_t>(value.index)].data());
+    }
+    return nullptr;
+  }
+  // This tile's rows as one tensor, shape of `v`; arena values are copied only if they must last.
+  Result<Tensor> tensor(int v) const {
+    const Value& base = plan.base_of(v);
+    const Value& value = plan.values_[static_cast<std::size_t>(v)];
+    const Shape shape = base.batched ? value.spec.shape.with_leading(rows) : value.spec.shape;
+    switch (base.place) {
+      case Place::kParameter:
+        return request.parameters[static_cast<std::size_t>(base.index)]
+            .slice(first, first + rows)
+            .reshaped(shape);
+      case Place::kConstant:
+        return base.constant.reshaped(shape);
+      case Place::kTensor:
+        return tensors[static_cast<std::size_t>(base.index)].reshaped(shape);
+      case Place::kResult:
+        return results[static_cast<std::size_t>(base.index)]
+            .slice(first, first + rows)
+            .reshaped(shape);
+      case Place::kArena:
+        break;
+    }
+    SW_ASSIGN(Tensor copy, make_tensor(request.account, value.spec.dtype, shape, request.ask));
+    std::memcpy(copy.mutable_data(), data(v), copy.bytes());
+    return copy;
+  }
+};
+
+const Plan::Value& Plan::base_of(int value) const {
+  const Value* v = &values_[static_cast<std::size_t>(value)];
+  while (v->base >= 0) v = &values_[static_cast<std::size_t>(v->base)];
+  return *v;
+}
+
+void Plan::run_fused(const Step& step, Running& running) const {
+  std::vector<const std::byte*> in;
+  std::vector<std::byte*> out;
+  for (const int v : step.in) in.push_back(running.data(v));
+  for (const int v : step.out) out.push_back(running.data(v));
+  const std::int64_t items = running.rows * step.fused->row_items();
+  const Call call = running.call();
+  const auto failure =
+      step.fused->run(in.data(), out.data(), 0, items, running.scratch, call);
+  if (failure.step >= 0) {
+    running.fail(bad_data(Code::kInvalidArgument, step.fused->failure_text(failure.step)),
+                 failure.item / std::max<std::int64_t>(1, step.fused->row_items()));
+  }
+}
+
+void Plan::run_fold(const Step& step, Running& running) const {
+  std::byte* accumulators = running.scratch;
+  if (step.fused != nullptr) accumulators += (step.fused->scratch() + 63) / 64 * 64;
+  const std::size_t out_item = size_of(values_[static_cast<std::size_t>(step.out.back())].spec.dtype);
+  FoldRun fold(step.fold, step.fold_shape, step.fold_item, out_item, accumulators,
+               running.data(step.out.back()));
+  const FoldShape& shape = step.fold_shape;
+  const std::int64_t items = running.rows * shape.outer * shape.reduced * shape.inner;
+  if (step.fused == nullptr) {
+    fold.take(running.data(step.in[0]), 0, items);
+    return;
+  }
+  std::vector<const std::byte*> in;
+  std::vector<std::byte*> out;
+  for (const int v : step.in) in.push_back(running.data(v));
+  for (const int v : step.out) out.push_back(running.data(v));
+  FoldSink sink(fold);
+  const Call call = running.call();
+  const auto failure =
+      step.fused->run(in.data(), out.data(), 0, items, running.scratch, call, &sink);
+  if (failure.step >= 0) {
+    running.fail(bad_data(Code::kInvalidArgument, step.fused->failure_text(failure.step)),
+                 failure.item / std::max<std::int64_t>(1, step.fused->row_items()));
+  }
+}
+
+void Plan::run_kernel(const Step& step, Running& running) const {
+  std::vector<const std::byte*> in;
+  std::vector<std::byte*> out;
+  std::vector<std::size_t> in_step;
+  std::vector<std::size_t> out_step;
+  for (const int v : step.in) {
+    const Value& value = values_[static_cast<std::size_t>(v)];
+    in.push_back(is_plain(value.spec.dtype) ? running.data(v) : nullptr);
+    in_step.push_back(base_of(v).batched ? bytes_of(value.spec) : 0);
+  }
+  for (const int v : step.out) {
+    out.push_back(running.data(v));
+    out_step.push_back(bytes_of(values_[static_cast<std::size_t>(v)].spec));
+  }
+  for (std::int64_t r = 0; r < running.rows; ++r) {
+    if (Status status = step.kernel->run(in.data(), out.data(), running.scratch); !status.ok()) {
+      running.fail(std::move(status), r);
+      return;
+    }
+    for (std::size_t i = 0; i < in.size(); ++i) in[i] += in_step[i];
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] += out_step[i];
+  }
+}
+
+void Plan::run_compute(const Step& step, Running& running) const {
+  const OpDef& op = step.node->op();
+  std::vector<Tensor> blocks;
+  std::vector<bool> batched;
+  bool at_once = op.per_item;
+  const Shape* shape = nullptr;
+  for (const int v : step.in) {
+    auto tensor = running.tensor(v);
+    if (!tensor.ok()) return running.fail(std::move(tensor).status(), 0);
+    blocks.push_back(std::move(tensor).value());
+    batched.push_back(base_of(v).batched);
+    const Shape& row = values_[static_cast<std::size_t>(v)].spec.shape;
+    if (!batched.back()) {
+      at_once &= row.rank() == 0;
+    } else {
+      at_once &= shape == nullptr || *shape == row;
+      shape = &row;
+    }
+  }
+  if (at_once && shape != nullptr) {
+    auto made = run_op(op, blocks, step.node->attrs(), running.request.account, running.request.ask,
+                       running.call());
+    if (made.ok()) {
+      for (std::size_t i = 0; i < step.out.size(); ++i) {
+        const Value& value = values_[static_cast<std::size_t>(step.out[i])];
+        running.tensors[static_cast<std::size_t>(value.index)] = std::move(made.value()[i]);
+      }
+      return;
+    }  // some row failed: one by one says which
+  }
+  std::vector<std::vector<Tensor>> outs(step.out.size());
+  for (std::int64_t r = 0; r < running.rows; ++r) {
+    std::vector<Tensor> row;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      row.push_back(batched[i] ? blocks[i].row(r) : blocks[i]);
+    }
+    Call call = running.call();
+    call.first_row += r;
+    auto made = run_op(op, row, step.node->attrs(), running.request.account, running.request.ask,
+                       call);
+    if (!made.ok()) return running.fail(std::move(made).status(), r);
+    for (std::size_t i = 0; i < outs.size(); ++i) outs[i].push_back(std::move(made.value()[i]));
+  }
+  for (std::size_t i = 0; i < outs.size(); ++i) {
+    const Value& value = values_[static_cast<std::size_t>(step.out[i])];
+    if (outs[i].empty()) continue;
+    auto block = stack(running.request.account, outs[i], running.request.ask);
+    if (!block.ok()) return running.fail(std::move(block).status(), 0);
+    running.tensors[static_cast<std::size_t>(value.index)] = std::move(block).value();
+  }
+}
+
+Plan::Outcome Plan::run(const Request& request) const {
+  Running running(*this, request);
+  Outcome outcome;
+  const auto give_up = [&](Status status) {
+    outcome.error = std::move(status);
+    outcome.failed = 0;
+    return std::move(outcome);
+  };
+  running.results.resize(results_.size());
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    const Value& base = base_of(results_[i]);
+    if (base.place != Place::kResult || base.index != static_cast<int>(i)) continue;
+    auto made = make_tensor(request.account, base.spec.dtype,
+                            base.spec.shape.with_leading(request.rows), request.ask);
+    if (!made.ok()) return give_up(std::move(made).status());
+    running.results[i] = std::move(made).value();
+  }
+  running.tensors.resize(static_cast<std::size_t>(tensors_));
+  running.tile = request.rows;
+  if (tensors_ == 0 && arena_row_ > 0) {
+    const auto fits = static_cast<std::int64_t>(kTileBytes / arena_row_);
+    running.tile = std::clamp<std::int64_t>(fits, 1, std::max<std::int64_t>(1, request.rows));
+  }
+  const std::size_t arena_bytes = arena_row_ * static_cast<std::size_t>(running.tile);
+  auto room = Buffer::allocate(request.account, arena_bytes + scratch_ + 64, request.ask);
+  if (!room.ok()) return give_up(std::move(room).status());
+  Buffer buffer = std::move(room).value();
+  running.arena = buffer.data();
+  running.scratch = buffer.data() + (arena_bytes + 63) / 64 * 64;
+  for (; running.first < request.rows && running.error.ok(); running.first += running.tile) {
+    running.rows = std::min(running.tile, request.rows - running.first);
+    for (const Step& step : steps_) {
+      switch (step.kind) {
+        case Kind::kFused:
+          run_fused(step, running);
+          break;
+        case Kind::kFold:
+          run_fold(step, running);
+          break;
+        case Kind::kKernel:
+          run_kernel(step, running);
+          break;
+        case Kind::kCompute:
+          run_compute(step, running);
+          break;
+      }
+      if (!running.error.ok()) {
+        outcome.error = std::move(running.error);
+        outcome.failed = running.failed;
+        return outcome;
+      }
+    }
+  }
+  // Results that are parameters, constants, tensors or other results under another shape.
+  running.first = 0;
+  running.rows = request.rows;
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    const Value& base = base_of(results_[i]);
+    const Shape& row = values_[static_cast<std::size_t>(results_[i])].spec.shape;
+    if (base.place == Place::kConstant) {
+      const Tensor one = base.constant.reshaped(row);
+      auto made = stack(request.account,
+                        std::vector<Tensor>(static_cast<std::size_t>(request.rows), one),
+                        request.ask);
+      if (!made.ok()) return give_up(std::move(made).status());
+      outcome.results.push_back(std::move(made).value());
+    } else {
+      auto made = running.tensor(results_[i]);
+      if (!made.ok()) return give_up(std::move(made).status());
+      outcome.results.push_back(std::move(made).value());
+    }
+  }
+  for (const Tensor& result : outcome.results) {
+    if (result.buffer() != nullptr) result.buffer()->touch();
+  }
+  return outcome;
+}
+
+}  // namespace spillway::graph

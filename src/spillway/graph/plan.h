@@ -1,0 +1,87 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "spillway/graph/fold.h"
+#include "spillway/graph/fused.h"
+#include "spillway/graph/graph.h"
+
+namespace spillway::graph {
+
+// A graph made ready for rows of known shapes: constants folded, elementwise steps fused with each
+// other and with the reduction they feed, room for what passes between steps laid out in one arena.
+// Runs any number of rows, a cache-sized tile of them at a time. Immutable and thread-safe.
+class Plan {
+ public:
+  // `rows`: what one row of each parameter looks like, fully known. Null: a shape inside depends on
+  // values, so rows have to be run one by one, op by op. kUser errors where shapes do not fit.
+  static Result<std::shared_ptr<const Plan>> make(const GraphPtr& graph, std::span<const Spec> rows,
+                                                  const AccountPtr& account);
+
+  struct Request {
+    std::span<const Tensor> parameters;  // [rows, ...]
+    std::int64_t rows = 1;
+    Call call;
+    AccountPtr account;
+    Buffer::Ask ask = Buffer::Ask::kRequired;
+  };
+  struct Outcome {
+    std::vector<Tensor> results;  // [rows, ...]
+    Status error;                 // of row `failed`, when not ok
+    std::int64_t failed = -1;
+  };
+  Outcome run(const Request& request) const;
+
+  const std::vector<Spec>& results() const { return result_specs_; }
+  std::size_t result_bytes() const { return result_bytes_; }  // a row
+  std::size_t arena_bytes() const { return arena_row_; }      // a row
+  int steps() const { return static_cast<int>(steps_.size()); }
+
+ private:
+  friend class Planner;
+  Plan() = default;
+
+  enum class Place : std::uint8_t { kParameter, kConstant, kResult, kArena, kTensor };
+  struct Value {
+    Spec spec;  // of a row
+    bool batched = false;
+    int base = -1;  // the same items as this value, under another shape
+    Place place = Place::kArena;
+    int index = 0;           // of the parameter, result or tensor
+    std::size_t offset = 0;  // kArena: bytes into a row's arena, times the tile's rows
+    Tensor constant;
+  };
+  enum class Kind : std::uint8_t { kFused, kFold, kKernel, kCompute };
+  struct Step {
+    Kind kind = Kind::kKernel;
+    NodePtr node;
+    std::vector<NodePtr> fused_nodes;
+    std::vector<int> in;   // values
+    std::vector<int> out;  // values
+    std::shared_ptr<const Fused> fused;
+    Fold fold;
+    FoldShape fold_shape;
+    std::size_t fold_item = 0;  // bytes of an item that comes in
+    KernelPtr kernel;
+  };
+  struct Running;
+  void run_fused(const Step& step, Running& running) const;
+  void run_fold(const Step& step, Running& running) const;
+  void run_kernel(const Step& step, Running& running) const;
+  void run_compute(const Step& step, Running& running) const;
+  const Value& base_of(int value) const;
+
+  GraphPtr graph_;
+  std::vector<Value> values_;
+  std::vector<Step> steps_;
+  std::vector<int> results_;  // values
+  std::vector<Spec> result_specs_;
+  std::size_t result_bytes_ = 0;
+  std::size_t arena_row_ = 0;
+  std::size_t scratch_ = 0;
+  int tensors_ = 0;  // values that are tensors of their own
+};
+
+}  // namespace spillway::graph

@@ -1,0 +1,117 @@
+#include "spillway/graph/run_op.h"
+
+#include <array>
+#include <memory>
+
+#include "spillway/graph/fold.h"
+#include "spillway/graph/fused.h"
+#include "spillway/graph/transposition.h"
+
+namespace spillway::graph {
+namespace {
+
+constexpr std::size_t kOnStack = 32 * 1024;
+
+// Scratch that small ops need not allocate.
+class Scratch {
+ public:
+  explicit Scratch(std::size_t bytes) {
+    if (bytes > stack_.size()) heap_ = std::make_unique<std::byte[]>(bytes);
+  }
+  std::byte* data() { return heap_ == nullptr ? stack_.data() : heap_.get(); }
+
+ private:
+  alignas(64) std::array<std::byte, kOnStack> stack_;  // not cleared: scratch
+  std::unique_ptr<std::byte[]> heap_;
+};
+
+Status run_loop(const OpDef& op, const Prepare& prepare, std::span<const Tensor> inputs,
+                Tensor& out, const Call& call) {
+  SW_ASSIGN(Loop loop, op.loop(prepare));
+  if (loop.fn == nullptr) return internal_bug(op.name, ": no loop for ", name_of(out.dtype()));
+  Fused fused(out.shape());
+  std::vector<Fused::Ref> refs;
+  std::vector<const std::byte*> sources;
+  for (const Tensor& input : inputs) {
+    refs.push_back(fused.source(input.dtype(), input.shape(), true));
+    sources.push_back(input.data());
+  }
+  fused.step(std::move(loop), refs, out.dtype(), 0);
+  fused.finish();
+  Scratch scratch(fused.scratch());
+  std::byte* to = out.mutable_data();
+  const auto failure =
+      fused.run(sources.data(), &to, 0, out.count(), scratch.data(), call);
+  if (failure.step >= 0) return bad_data(Code::kInvalidArgument, fused.failure_text(0));
+  return {};
+}
+
+Status run_fold(const OpDef& op, const Prepare& prepare, const Tensor& input, Tensor& out) {
+  SW_ASSIGN(const Fold fold, op.fold(prepare));
+  SW_ASSIGN(const std::vector<int> axes, fold_axes(prepare.attrs, input.shape().rank()));
+  auto shape = fold_shape(input.shape(), axes);
+  const std::byte* items = input.data();
+  std::unique_ptr<std::byte[]> moved;
+  if (!shape) {
+    const Transposition order = reduced_last(input.shape(), axes, size_of(input.dtype()));
+    moved = std::make_unique<std::byte[]>(input.bytes());
+    order.run(items, moved.get());
+    items = moved.get();
+    shape = fold_shape_last(input.shape(), axes);
+  }
+  Scratch scratch(FoldRun::scratch(fold, *shape));
+  FoldRun run(fold, *shape, size_of(input.dtype()), size_of(out.dtype()), scratch.data(),
+              out.mutable_data());
+  if (input.count() == 0) {
+    run.empty_groups(shape->inner == 0 ? 0 : out.count() / shape->inner);
+  } else {
+    run.take(items, 0, input.count());
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Tensor>> run_op(const OpDef& op, std::span<const Tensor> inputs,
+                                   const Attrs& attrs, const AccountPtr& account, Buffer::Ask ask,
+                                   const Call& call) {
+  if (op.compute != nullptr) {
+    Compute compute{inputs, attrs, account, ask, call, {}};
+    SW_RETURN_IF_ERROR(op.compute(compute));
+    return std::move(compute.outputs);
+  }
+  std::vector<Spec> specs;
+  std::vector<const Tensor*> constants;
+  std::vector<std::optional<Shape>> shapes;
+  for (const Tensor& input : inputs) {
+    specs.push_back({input.dtype(), input.shape()});
+    constants.push_back(&input);
+    shapes.push_back(shape_from(input));
+  }
+  Infer infer(specs, constants, shapes, attrs);
+  SW_RETURN_IF_ERROR(op.infer(infer));
+  if (op.view) return std::vector<Tensor>{inputs[0].reshaped(infer.outputs()[0].shape)};
+  std::vector<Tensor> outputs;
+  for (const Spec& spec : infer.outputs()) {
+    SW_ASSIGN(Tensor out, make_tensor(account, spec.dtype, spec.shape, ask));
+    outputs.push_back(std::move(out));
+  }
+  const Prepare prepare{specs, infer.outputs(), constants, attrs};
+  if (op.loop != nullptr) {
+    SW_RETURN_IF_ERROR(run_loop(op, prepare, inputs, outputs[0], call));
+  } else if (op.fold != nullptr) {
+    SW_RETURN_IF_ERROR(run_fold(op, prepare, inputs[0], outputs[0]));
+  } else {
+    SW_ASSIGN(const KernelPtr kernel, op.prepare(prepare));
+    std::vector<const std::byte*> in;
+    std::vector<std::byte*> out;
+    for (const Tensor& input : inputs) in.push_back(is_plain(input.dtype()) ? input.data() : nullptr);
+    for (Tensor& output : outputs) out.push_back(output.mutable_data());
+    Scratch scratch(kernel->scratch());
+    SW_RETURN_IF_ERROR(kernel->run(in.data(), out.data(), scratch.data()));
+  }
+  for (const Tensor& output : outputs) output.buffer()->touch();
+  return outputs;
+}
+
+}  // namespace spillway::graph
