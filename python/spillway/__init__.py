@@ -20,13 +20,19 @@ from spillway.dataset import (
     Dataset,
 )
 from spillway.dtypes import DType, as_dtype
+from spillway.lines import PACKAGE as _PACKAGE
+from spillway.lines import describe as _describe_line
 from spillway.numpy_guard import explain_refusals as _explain_refusals
 from spillway.optional import Optional
 from spillway.options import Options
 from spillway.policies import OnError
 from spillway.seeds import set_seed
 from spillway.specs import DatasetSpec, NoneSpec, OptionalSpec, TensorSpec
+from spillway.symbolic import SymbolicTensor as _SymbolicTensor
+from spillway.symbolic import TraceBreak as _TraceBreak
 from spillway.tensor import Tensor
+from spillway.tensor_convert import integers as _integers
+from spillway.tensor_convert import to_tensor as _to_tensor
 
 __version__ = "0.1.0"
 __all__ = [
@@ -63,6 +69,13 @@ def _collect_garbage() -> None:
 _native.register_types(
     {
         "tensor": Tensor,
+        "symbolic": _SymbolicTensor,
+        "convert": _to_tensor,
+        "integers": _integers,
+        "dtype_name": lambda dtype: as_dtype(dtype).name,
+        "trace_break": _TraceBreak,
+        "describe_line": _describe_line,
+        "package": _PACKAGE,
         "dataset": Dataset,
         "make_dataset": Dataset,
         "optional": Optional,

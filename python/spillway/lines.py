@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from types import CodeType
 from typing import Any
 
-_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 def _notebook() -> dict[str, int]:
@@ -20,11 +21,16 @@ def _notebook() -> dict[str, int]:
 def user_line() -> str:
     """The nearest caller outside this package."""
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
         if frame.f_back is None:
             return ""
         frame = frame.f_back
-    file, number = frame.f_code.co_filename, frame.f_lineno
+    return describe(frame.f_code, frame.f_lineno)
+
+
+def describe(code: CodeType, number: int) -> str:
+    """A line of a code object in words."""
+    file = code.co_filename
     cell = _notebook().get(file)
     return f"{file}:{number}" if cell is None else f"In[{cell}] line {number}"
 

@@ -13,14 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from . import _native
 from . import tensor_ops as ops
-from .dtypes import DType, as_dtype, from_numpy
-from .errors import ShapeError
-from .tensor_convert import Holder, refuse, to_array
+from .dtypes import DType, as_dtype
+from .subscripts import subscript
+from .tensor_convert import is_tensor, to_tensor
+
+_DTYPES: dict[str, DType] = {}
 
 
-class Tensor(Holder):
-    """A value that is known: one NumPy array with TensorFlow's operators.
+class Tensor(_native.Tensor):
+    """A value, or what computes it: evaluated when somebody asks for it.
 
     Operators never promote dtypes: Python numbers take the tensor's, other tensors must have it.
     NumPy functions see an array and give arrays.
@@ -37,8 +40,12 @@ class Tensor(Holder):
     # ndarray op Tensor: NumPy lets our reflected operator decide, as it does for TensorFlow.
     __array_priority__ = 100
 
-    def __init__(self, array: np.ndarray[Any, Any]) -> None:
-        self._array = array
+    def __new__(cls, array: Any) -> Tensor:
+        made: Tensor = _native.constant(np.asarray(array), True)
+        return made
+
+    def __init__(self, array: Any) -> None:
+        pass
 
     def numpy(self) -> Any:
         """The value: a NumPy scalar or `bytes` for rank 0, else an array of its own.
@@ -46,68 +53,54 @@ class Tensor(Holder):
         >>> Tensor(np.array(3)).numpy()
         np.int64(3)
         """
-        array = self._array
-        return array.copy() if array.ndim else array[()]
+        value = self._scalar()
+        return value.copy() if isinstance(value, np.ndarray) else value
 
     @property
     def dtype(self) -> DType:
         """The type of the elements."""
-        return from_numpy(self._array.dtype)
+        name = self._dtype_name
+        found = _DTYPES.get(name)
+        if found is None:
+            found = _DTYPES[name] = as_dtype(name)
+        return found
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """The length of each dimension."""
-        shape: tuple[int, ...] = self._array.shape
-        return shape
+    def shape(self) -> Any:
+        """The length of each dimension; None where it is not known yet."""
+        return self._dims
 
     @property
     def ndim(self) -> int:
         """The number of dimensions."""
-        return self._array.ndim
+        return len(self._dims)
 
-    def get_shape(self) -> tuple[int, ...]:
+    def get_shape(self) -> Any:
         """The same as ``shape``."""
         return self.shape
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        array = self._array
+        array: np.ndarray[Any, Any] = self._view()  # read-only: np.asarray(x) never changes x
         if copy or (dtype is not None and array.dtype != dtype):
             if copy is False:
                 raise ValueError(f"a copy is needed to convert {self.dtype} to {dtype}")
             return array.astype(array.dtype if dtype is None else dtype)
-        if array.flags.writeable:  # shared: np.asarray(x) must not be a way to change x
-            array = array.view()
-            array.flags.writeable = False
         return array
 
     def __len__(self) -> int:
-        if not self._array.ndim:
+        dims = self._dims
+        if not dims:
             raise TypeError("Scalar tensor has no `len()`")
-        return len(self._array)
+        return int(dims[0])
 
     def __iter__(self) -> Iterator[Tensor]:
-        if not self._array.ndim:
+        if not self._dims:
             raise TypeError("Cannot iterate over a scalar tensor.")
-        return (Tensor(np.asarray(item, self._array.dtype)) for item in self._array)
+        return (self[i] for i in range(len(self)))
 
     def __getitem__(self, key: Any) -> Tensor:
-        mask = _mask(key)
-        if mask is not None:
-            return Tensor(_masked(self._array, mask))
-        if isinstance(key, (tuple, list)):
-            index = tuple([_index(part) for part in key])
-        else:
-            index = (_index(key),)
-        try:
-            found = self._array[index]
-        except IndexError as e:
-            raise ShapeError(
-                f"Tensor[...]: the index must be within the shape: {e}: index {key!r}, "
-                f"shape {self.shape}"
-            ) from None
-        if not isinstance(found, np.ndarray):
-            found = np.asarray(found, self._array.dtype)
-        return Tensor(found)
+        found: Tensor = subscript(self, key)
+        return found
 
     def __bool__(self) -> bool:
         return bool(self.numpy())
@@ -122,9 +115,9 @@ class Tensor(Holder):
         return complex(self.numpy())
 
     def __index__(self) -> int:
-        if self._array.dtype.kind not in "iu":
+        if "int" not in self._dtype_name:
             raise TypeError(f"only integer scalar tensors can be an index: {self!r}")
-        return self._array.__index__()
+        return int(self.numpy().__index__())
 
     def __hash__(self) -> int:
         raise TypeError("Tensor is unhashable: use its value as the key, x.numpy() of a scalar")
@@ -138,149 +131,100 @@ class Tensor(Holder):
         return f"Tensor({lead}{value}, shape={self.shape}, dtype={self.dtype.name})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Tensor, (self._array,)
+        return Tensor, (self.numpy(),)
 
-    def __neg__(self) -> Tensor:
-        return Tensor(ops.unary("-", self._array))
+    def __neg__(self) -> Any:
+        return ops.unary("negative", self)
 
-    def __abs__(self) -> Tensor:
-        return Tensor(ops.unary("abs", self._array))
+    def __abs__(self) -> Any:
+        return ops.unary("abs", self)
 
-    def __invert__(self) -> Tensor:
-        return Tensor(ops.unary("~", self._array))
+    def __invert__(self) -> Any:
+        return ops.unary("bitwise_invert", self)
 
-    def __add__(self, other: Any) -> Tensor:
-        return _wrap(ops.binary("+", self._array, other))
+    def __add__(self, other: Any) -> Any:
+        return ops.binary("+", "add", self, other)
 
-    def __radd__(self, other: Any) -> Tensor:
-        return _wrap(ops.binary("+", self._array, other, True))
+    def __radd__(self, other: Any) -> Any:
+        return ops.binary("+", "add", self, other, True)
 
-    def __sub__(self, other: Any) -> Tensor:
-        return _wrap(ops.binary("-", self._array, other))
+    def __sub__(self, other: Any) -> Any:
+        return ops.binary("-", "subtract", self, other)
 
-    def __rsub__(self, other: Any) -> Tensor:
-        return _wrap(ops.binary("-", self._array, other, True))
+    def __rsub__(self, other: Any) -> Any:
+        return ops.binary("-", "subtract", self, other, True)
 
-    def __mul__(self, other: Any) -> Tensor:
-        return _wrap(ops.binary("*", self._array, other))
+    def __mul__(self, other: Any) -> Any:
+        return ops.binary("*", "multiply", self, other)
 
-    def __rmul__(self, other: Any) -> Tensor:
-        return _wrap(ops.binary("*", self._array, other, True))
+    def __rmul__(self, other: Any) -> Any:
+        return ops.binary("*", "multiply", self, other, True)
 
-    def __truediv__(self, other: Any) -> Tensor:
-        return _wrap(ops.binary("/", self._array, other))
+    def __truediv__(self, other: Any) -> Any:
+        return ops.divide(self, other)
 
-    def __rtruediv__(self, other: Any) -> Tensor:
-        return _wrap(ops.binary("/", self._array, other, True))
+    def __rtruediv__(self, other: Any) -> Any:
+        return ops.divide(self, other, True)
 
-    def __floordiv__(self, other: Any) -> Tensor:
-        return _wrap(ops.binary("//", self._array, other))
+    def __floordiv__(self, other: Any) -> Any:
+        return ops.binary("//", "floordiv", self, other)
 
-    def __rfloordiv__(self, other: Any) -> Tensor:
-        return _wrap(ops.binary("//", self._array, other, True))
+    def __rfloordiv__(self, other: Any) -> Any:
+        return ops.binary("//", "floordiv", self, other, True)
 
-    def __mod__(self, other: Any) -> Tensor:
-        return _wrap(ops.binary("%", self._array, other))
+    def __mod__(self, other: Any) -> Any:
+        return ops.binary("%", "floormod", self, other)
 
-    def __rmod__(self, other: Any) -> Tensor:
-        return _wrap(ops.binary("%", self._array, other, True))
+    def __rmod__(self, other: Any) -> Any:
+        return ops.binary("%", "floormod", self, other, True)
 
-    def __pow__(self, other: Any) -> Tensor:
-        return _wrap(ops.binary("**", self._array, other))
+    def __pow__(self, other: Any) -> Any:
+        return ops.binary("**", "pow", self, other)
 
-    def __rpow__(self, other: Any) -> Tensor:
-        return _wrap(ops.binary("**", self._array, other, True))
+    def __rpow__(self, other: Any) -> Any:
+        return ops.binary("**", "pow", self, other, True)
 
-    def __matmul__(self, other: Any) -> Tensor:
-        return _wrap(ops.binary("@", self._array, other))
+    def __matmul__(self, other: Any) -> Any:
+        return ops.binary("@", "matmul", self, other)
 
-    def __rmatmul__(self, other: Any) -> Tensor:
-        return _wrap(ops.binary("@", self._array, other, True))
+    def __rmatmul__(self, other: Any) -> Any:
+        return ops.binary("@", "matmul", self, other, True)
 
-    def __and__(self, other: Any) -> Tensor:
-        return _wrap(ops.binary("&", self._array, other))
+    def __and__(self, other: Any) -> Any:
+        return ops.binary("&", "bitwise_and", self, other)
 
-    def __rand__(self, other: Any) -> Tensor:
-        return _wrap(ops.binary("&", self._array, other, True))
+    def __rand__(self, other: Any) -> Any:
+        return ops.binary("&", "bitwise_and", self, other, True)
 
-    def __or__(self, other: Any) -> Tensor:
-        return _wrap(ops.binary("|", self._array, other))
+    def __or__(self, other: Any) -> Any:
+        return ops.binary("|", "bitwise_or", self, other)
 
-    def __ror__(self, other: Any) -> Tensor:
-        return _wrap(ops.binary("|", self._array, other, True))
+    def __ror__(self, other: Any) -> Any:
+        return ops.binary("|", "bitwise_or", self, other, True)
 
-    def __xor__(self, other: Any) -> Tensor:
-        return _wrap(ops.binary("^", self._array, other))
+    def __xor__(self, other: Any) -> Any:
+        return ops.binary("^", "bitwise_xor", self, other)
 
-    def __rxor__(self, other: Any) -> Tensor:
-        return _wrap(ops.binary("^", self._array, other, True))
+    def __rxor__(self, other: Any) -> Any:
+        return ops.binary("^", "bitwise_xor", self, other, True)
 
-    def __lt__(self, other: Any) -> Tensor:
-        return _wrap(ops.binary("<", self._array, other))
+    def __lt__(self, other: Any) -> Any:
+        return ops.binary("<", "less", self, other)
 
-    def __le__(self, other: Any) -> Tensor:
-        return _wrap(ops.binary("<=", self._array, other))
+    def __le__(self, other: Any) -> Any:
+        return ops.binary("<=", "less_equal", self, other)
 
-    def __gt__(self, other: Any) -> Tensor:
-        return _wrap(ops.binary(">", self._array, other))
+    def __gt__(self, other: Any) -> Any:
+        return ops.binary(">", "greater", self, other)
 
-    def __ge__(self, other: Any) -> Tensor:
-        return _wrap(ops.binary(">=", self._array, other))
+    def __ge__(self, other: Any) -> Any:
+        return ops.binary(">=", "greater_equal", self, other)
 
     def __eq__(self, other: object) -> Any:
-        return False if other is None else _wrap(ops.equal(self._array, other, False))
+        return False if other is None else ops.equal(self, other, False)
 
     def __ne__(self, other: object) -> Any:
-        return True if other is None else _wrap(ops.equal(self._array, other, True))
-
-
-def _wrap(array: Any) -> Tensor:
-    wrapped: Tensor = array if array is NotImplemented else Tensor(array)
-    return wrapped
-
-
-def _mask(key: Any) -> np.ndarray[Any, Any] | None:
-    array = key._array if isinstance(key, Holder) else key
-    if isinstance(array, (np.ndarray, np.bool_, bool)):
-        array = np.asarray(array)
-        if array.dtype == np.bool_:
-            return array
-    return None
-
-
-def _masked(array: np.ndarray[Any, Any], mask: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    if not mask.ndim:
-        refuse("ValueError", "Tensor[mask]: the mask must not be a scalar")
-    if mask.shape != array.shape[: mask.ndim]:
-        raise ShapeError(
-            f"Tensor[mask]: the mask's shape must begin the tensor's: {mask.shape}, {array.shape}"
-        )
-    found: np.ndarray[Any, Any] = array[mask]
-    return found
-
-
-def _index(part: Any) -> Any:
-    """One part of a subscript as NumPy takes it; TypeError for what TensorFlow refuses."""
-    if part is None or part is Ellipsis or type(part) is int:
-        return part
-    if isinstance(part, slice):
-        return slice(_bound(part.start), _bound(part.stop), _bound(part.step))
-    return _bound(part)
-
-
-def _bound(value: Any) -> int | None:
-    if value is None or type(value) is int:
-        return value
-    array = value._array if isinstance(value, Holder) else value
-    if isinstance(array, (np.ndarray, np.integer)) and array.ndim == 0 and array.dtype.kind in "iu":
-        narrow = isinstance(value, Holder) and array.dtype not in (np.int32, np.int64)
-        if not narrow:
-            return int(array)
-    return refuse(
-        "TypeError",
-        "Only integers, slices (`:`), ellipsis (`...`), newaxis (`None`) and scalar int32/int64 "
-        f"tensors are valid indices, got {value!r}",
-    )
+        return True if other is None else ops.equal(self, other, True)
 
 
 def convert_to_tensor(value: Any, dtype: Any = None) -> Tensor:
@@ -295,6 +239,5 @@ Tensor(b'\\xc3\\xa9', shape=(), dtype=string))
     >>> convert_to_tensor(np.zeros(2), "float32").dtype
     spillway.float32
     """
-    if isinstance(value, Tensor) and dtype is None:
-        return value
-    return Tensor(to_array(value, None if dtype is None else as_dtype(dtype)))
+    made: Tensor = to_tensor(value, None if dtype is None else as_dtype(dtype).name)
+    return made

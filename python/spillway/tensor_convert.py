@@ -7,21 +7,60 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .dtypes import DType, from_numpy
+from . import _native
+from .dtypes import DType, as_dtype, from_numpy
 from .errors import make_error
 
 
-class Holder:
-    """What holds an array: the root of `Tensor`."""
+def is_tensor(value: Any) -> bool:
+    """Whether it is a `Tensor`, traced or not."""
+    return isinstance(value, _native.Tensor)
 
-    __slots__ = ("_array",)
 
-    _array: np.ndarray[Any, Any]
+def to_tensor(value: Any, dtype: str | None = None) -> Any:
+    """A tensor of any value, with TensorFlow's default dtype or the one named.
+
+    >>> to_tensor(7), to_tensor([1.5, 2], "float64")
+    (Tensor(7, shape=(), dtype=int32), Tensor([1.5 2. ], shape=(2,), dtype=float64))
+    """
+    if is_tensor(value):
+        if dtype is not None and value._dtype_name != dtype:
+            refuse(
+                "ValueError",
+                f"convert_to_tensor: dtype must be the tensor's own: {value.dtype} of shape "
+                f"{value.shape}, asked for {dtype}",
+            )
+        return value
+    if isinstance(value, (list, tuple)):
+        first = _first(value)
+        if is_tensor(first):
+            return _stack(value, dtype or first._dtype_name)
+    return _native.constant(to_array(value, None if dtype is None else as_dtype(dtype)))
+
+
+def integers(value: Any) -> list[int]:
+    """An integer, a sequence or a tensor of them, as a list.
+
+    >>> integers(3), integers((1, 2)), integers(np.array([4]))
+    ([3], [1, 2], [4])
+    """
+    if type(value) is int:
+        return [value]
+    if is_tensor(value):
+        value = value.numpy()
+    elif isinstance(value, (list, tuple)):
+        return [item if type(item) is int else item.__index__() for item in value]
+    elif hasattr(value, "as_list"):
+        value = value.as_list()
+    array = np.asarray(value)
+    if array.dtype.kind not in "iu" and array.size:
+        refuse("TypeError", f"integers are needed here: {value!r}")
+    return [int(item) for item in array.ravel()]
 
 
 # The kind of a value: b(ool), i(nteger), f(loat), c(omplex), s(tring). What fits into what.
 _FITS = {"b": "bifc", "i": "ifc", "f": "fc", "c": "c", "s": "s"}
-_KIND_OF_TYPE: dict[type, str] = {
+KIND_OF_TYPE: dict[type, str] = {
     bool: "b",
     int: "i",
     float: "f",
@@ -54,18 +93,9 @@ def to_array(value: Any, dtype: DType | None = None) -> np.ndarray[Any, Any]:
     >>> to_array(3).dtype, to_array(2.5).dtype, to_array("a")
     (dtype('int32'), dtype('float32'), array(b'a', dtype=object))
     """
-    if isinstance(value, Holder):
-        array = value._array
-        if dtype is not None and array.dtype != dtype.as_numpy_dtype:
-            refuse(
-                "ValueError",
-                f"convert_to_tensor: dtype must be the tensor's own: {from_numpy(array.dtype)} of "
-                f"shape {array.shape}, asked for {dtype}",
-            )
-        return array
     if isinstance(value, (np.ndarray, np.generic)):
         return _from_numpy(np.asarray(value), dtype)
-    kind = _KIND_OF_TYPE.get(type(value))
+    kind = KIND_OF_TYPE.get(type(value))
     if kind is not None:
         return scalar(value, kind, None if dtype is None else np.dtype(dtype.as_numpy_dtype))
     if value is None:
@@ -74,7 +104,7 @@ def to_array(value: Any, dtype: DType | None = None) -> np.ndarray[Any, Any]:
         return _from_sequence(value, dtype)
     if hasattr(value, "__array__"):
         return _from_numpy(np.asarray(value), dtype)
-    for base in _KIND_OF_TYPE:  # subclasses: IntEnum, a str of one's own
+    for base in KIND_OF_TYPE:  # subclasses: IntEnum, a str of one's own
         if isinstance(value, base):
             return to_array(base(value), dtype)
     return refuse(
@@ -165,7 +195,7 @@ def _first(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         for item in value:
             leaf = _first(item)
-            if isinstance(leaf, Holder):
+            if is_tensor(leaf):
                 return leaf
             first = leaf if first is None else first
         return first
@@ -174,8 +204,6 @@ def _first(value: Any) -> Any:
 
 def _from_sequence(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
     first = _first(value)
-    if isinstance(first, Holder):
-        return _stack(value, dtype or from_numpy(first._array.dtype))
     array = _rectangular(value, object if isinstance(first, (str, bytes)) else None)
     if array.dtype.kind in "SUO":
         # Again as objects: NumPy makes strings of numbers beside them, and drops trailing zeros.
@@ -213,11 +241,15 @@ def _rectangular(value: Any, dtype: Any) -> np.ndarray[Any, Any]:
     return array
 
 
-def _stack(value: Any, dtype: DType) -> np.ndarray[Any, Any]:
+def _stack(value: Any, dtype: str) -> Any:
     if not isinstance(value, (list, tuple)):
-        return to_array(value, dtype)
+        return to_tensor(value, dtype)
+    from .tensor_ops import op_for
+
     parts = [_stack(item, dtype) for item in value]
     shapes = {part.shape for part in parts}
-    if len(shapes) > 1:
+    if len(shapes) > 1 and not any(part._symbolic for part in parts):
         refuse("ValueError", f"tensors of one list must have the same shape: {sorted(shapes)}")
-    return np.stack(parts)
+    from .ops import call
+
+    return call(op_for("stack", dtype), parts, 0)
