@@ -7,6 +7,7 @@
 #include "objects.h"
 #include "spillway/graph/evaluate.h"
 #include "spillway/graph/graph.h"
+#include "spillway/pipeline/graph_function.h"
 #include "tensors.h"
 
 namespace nb = nanobind;
@@ -342,6 +343,16 @@ void bind_graph(nb::module_& m) {
     }
     return steal(tensor_to_python(Operand{
         graph::Node::parameter({dtype_from_name(dtype).value(), std::move(shape)}, nullptr), 0}));
+  });
+  m.def("graph_function", [](nb::list parameters, nb::list results, nb::handle structure,
+                             const std::string& code, const std::string& name) {
+    std::vector<graph::NodePtr> params;
+    std::vector<Operand> outs;
+    for (nb::handle p : parameters) params.push_back(operand_of(p.ptr()).node);
+    for (nb::handle r : results) outs.push_back(operand_of(r.ptr()));
+    return function_to_python(
+        make_graph_function(graph::Graph::make(std::move(params), std::move(outs)),
+                            structure_of(structure), code, name));
   });
   m.def("graph_text", [](nb::list parameters, nb::list results) {
     std::vector<graph::NodePtr> params;

@@ -193,6 +193,14 @@ NativeStructure relax(const NativeStructure& s) {
 
 }  // namespace
 
+StructurePtr structure_of(nb::handle native_structure) {
+  return structure_or_null(native_structure);
+}
+
+nb::object function_to_python(FunctionPtr function) {
+  return nb::cast(NativeFunction{std::move(function)});
+}
+
 NodePtr node_of(PyObject* native) {
   if (!nb::isinstance<NativeNode>(native)) {
     PyErr_SetString(PyExc_TypeError, "not a dataset of this package");
@@ -306,6 +314,8 @@ void bind_spec(nb::module_& m) {
              visit(s.structure);
              return out;
            })
+      .def("accepts", [](const NativeStructure& a,
+                         const NativeStructure& b) { return a.structure->accepts(*b.structure); })
       .def("__eq__", [](const NativeStructure& a,
                         const NativeStructure& b) { return *a.structure == *b.structure; })
       .def("__repr__", [](const NativeStructure& s) { return s.structure->to_string(); });
@@ -324,12 +334,14 @@ void bind_spec(nb::module_& m) {
   nb::class_<NativeFunction>(m, "Function", "A callable behind the engine's seam.");
   m.def(
       "function",
-      [](nb::object callable, nb::object output, std::string code, std::string name, bool numpy) {
+      [](nb::object callable, nb::object output, std::string code, std::string name, bool numpy,
+         std::string why) {
         return NativeFunction{make_function(Ref::borrow(callable.ptr()), structure_or_null(output),
-                                            std::move(code), std::move(name), numpy)};
+                                            std::move(code), std::move(name), numpy,
+                                            std::move(why))};
       },
       nb::arg("callable"), nb::arg("output").none(), nb::arg("code"), nb::arg("name"),
-      nb::arg("numpy") = false);
+      nb::arg("numpy") = false, nb::arg("why") = "");
   nb::class_<NativeObject>(m, "Object", "Something the engine carries for Python.");
   m.def(
       "generator",
@@ -364,6 +376,18 @@ void bind_spec(nb::module_& m) {
              if (const auto* i = std::get_if<std::int64_t>(&value)) return nb::int_(*i);
              if (const auto* b = std::get_if<bool>(&value)) return nb::bool_(*b);
              return nb::none();
+           })
+      .def("functions",
+           [](const NativeNode& n) {  // (parameter, name, native, why not)
+             nb::list out;
+             for (const ParamDef& param : n.node->op().params.own()) {
+               if (param.type != ParamType::kFunction) continue;
+               const FunctionPtr function = n.node->function_param(param.name);
+               if (function == nullptr) continue;
+               out.append(nb::make_tuple(std::string(param.name), function->name(),
+                                         !function->holds_interpreter(), function->why()));
+             }
+             return out;
            })
       .def("to_json", [](const NativeNode& n) { return value_or_throw(to_json(*n.node)); })
       .def("at", &element_at)

@@ -13,6 +13,9 @@ PyObject* node_to_python(const NodePtr& node);  // new reference
 ElementPtr element_of(PyObject* native_element);
 PyObject* element_to_python(const ElementPtr& element);  // None for null
 
+StructurePtr structure_of(nanobind::handle native_structure);
+nanobind::object function_to_python(FunctionPtr function);
+
 // Throws the Python exception for an error of the engine's through nanobind.
 [[noreturn]] void throw_status(const Status& error);
 template <class T>

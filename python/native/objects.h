@@ -14,9 +14,10 @@ VariantPtr variant_from(PyObject* object);            // null with an exception
 PyObject* variant_to_python(const VariantPtr& item);  // new reference
 
 // A Python callable behind the engine's seam. `output` null: learnt from the first result and then
-// enforced. Called with Tensors; a tuple element is taken apart into arguments.
+// enforced. Called with Tensors; a tuple element is taken apart into arguments. `why`: what kept it
+// from being traced.
 FunctionPtr make_function(Ref callable, StructurePtr output, std::string code, std::string name,
-                          bool numpy_arguments);
+                          bool numpy_arguments, std::string why);
 
 // A callable that returns a generator, an iterable or an async generator.
 ObjectPtr make_generator(Ref callable, Ref args, StructurePtr structure, std::string code,

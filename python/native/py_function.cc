@@ -62,13 +62,15 @@ class Collector {
 
 class PyFunction final : public Function {
  public:
-  PyFunction(Ref callable, StructurePtr output, std::string code, std::string name, bool numpy)
+  PyFunction(Ref callable, StructurePtr output, std::string code, std::string name, bool numpy,
+             std::string why)
       : callable_(keep_object(std::move(callable))),
         declared_(std::move(output)),
         known_(declared_),
         code_(std::move(code)),
         name_(std::move(name)),
-        leaves_(numpy ? Leaves::kNumpy : Leaves::kTensor) {}
+        leaves_(numpy ? Leaves::kNumpy : Leaves::kTensor),
+        why_(std::move(why)) {}
 
   Outcome call(const Chunk& rows, const CallContext& context) override {
     const WithGil gil;
@@ -95,6 +97,7 @@ class PyFunction final : public Function {
   std::string code() const override { return code_; }
   std::string name() const override { return name_; }
   bool holds_interpreter() const override { return true; }
+  std::string why() const override { return why_; }
 
  private:
   bool call_one(const Structure& structure, const Row& row, const StructurePtr& known,
@@ -138,14 +141,15 @@ class PyFunction final : public Function {
   const std::string code_;
   const std::string name_;
   const Leaves leaves_;
+  const std::string why_;
 };
 
 }  // namespace
 
 FunctionPtr make_function(Ref callable, StructurePtr output, std::string code, std::string name,
-                          bool numpy_arguments) {
+                          bool numpy_arguments, std::string why) {
   return std::make_shared<PyFunction>(std::move(callable), std::move(output), std::move(code),
-                                      std::move(name), numpy_arguments);
+                                      std::move(name), numpy_arguments, std::move(why));
 }
 
 }  // namespace spillway::python

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spillway import _native, functions, nest, policies
+from spillway import _native, functions, nest, policies, tracing
 from spillway._operators import definitions
 from spillway.lines import user_line
 from spillway.specs import DatasetSpec
@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 AUTOTUNE = -1
 
 _RESULTS = {"map_func", "scan_func", "reduce_func", "predicate"}
+# Functions that are called with the input's elements.
+_OF_ELEMENTS = {
+    ("map", "map_func"),
+    ("filter", "predicate"),
+    ("take_while", "predicate"),
+    ("group_by_window", "key_func"),
+}
 _DATASET_FUNCTIONS = {("flat_map", "map_func"), ("group_by_window", "reduce_func")}
 
 
@@ -51,7 +58,9 @@ def apply_operator(
                 params.append(dataset_function(value, signature))
             else:
                 declared = signature if definition["name"] in _RESULTS else None
-                params.append(function(value, declared))
+                traced = (op, definition["name"]) in _OF_ELEMENTS and caller is not None
+                of = caller._node.structure if traced and caller is not None else None
+                params.append(function(value, declared, of, lenient=any(v is not None for v in policy.values())))
         else:
             params.append(_convert(kind, value, op, definition["name"]))
     return make(op, params, inputs, name, policy)
@@ -94,12 +103,30 @@ def calls(value: Any) -> int | None:
     return None if value is None else _int(value, "parallel stage", "num_parallel_calls")
 
 
-def function(call: Callable[..., Any], signature: Any) -> Any:
-    """A callable behind the engine's seam; `signature` declares its result."""
+def function(
+    call: Callable[..., Any], signature: Any, of: Any = None, *, lenient: bool = False
+) -> Any:
+    """A callable behind the engine's seam: traced to a graph where that cannot be noticed.
+
+    `signature` declares its result, `of` is the structure of what it is called with. `lenient`: a
+    stage that has a policy for errors gets those of its function element by element.
+    """
     if not callable(call):
         raise TypeError(f"expected a function, found {call!r}")
     output = None if signature is None else to_structure(signature, lists=True)
-    return _native.function(call, output, functions.fingerprint(call), functions.name_of(call))
+    why = ""
+    if of is not None:
+        try:
+            found = tracing.trace(call, of, output)
+        except Exception:
+            if not lenient:
+                raise
+            found = tracing.Traced(None, "fails for every element")
+        if found.function is not None:
+            return found.function
+        why = f"{found.line}: {found.why}" if found.line else found.why
+    code, name = functions.fingerprint(call), functions.name_of(call)
+    return _native.function(call, output, code, name, False, why)
 
 
 def dataset_function(call: Callable[..., Any], signature: Any) -> Any:

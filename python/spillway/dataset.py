@@ -21,6 +21,7 @@ from spillway.building import (
     cycle_length as default_cycle_length,
 )
 from spillway.dtypes import as_dtype
+from spillway.explain import Explanation
 from spillway.options import Options
 from spillway.seeds import seed_pair
 from spillway.specs import DatasetSpec, TensorSpec
@@ -48,6 +49,17 @@ class Dataset(Operators):
         self._last: Any = None
 
     # ---- Looking at it
+
+    def explain(self) -> Explanation:
+        """What runs natively, what as Python, and why: with the line.
+
+        >>> import spillway as sw
+        >>> print(sw.Dataset.range(3).map(lambda x: print(x)).explain())  # doctest: +ELLIPSIS
+        range...
+        map                Python...
+            <lambda> runs as Python: ...calls print, which may have effects
+        """
+        return Explanation(self._node)
 
     @property
     def element_spec(self) -> Any:

@@ -37,6 +37,12 @@ class Function {
   virtual std::string name() const = 0;
   // Waits for an interpreter lock: runs on blocking threads, not on the compute pool.
   virtual bool holds_interpreter() const = 0;
+  // Why it runs as the front's own code and not natively; empty where there is nothing to say.
+  virtual std::string why() const { return {}; }
+  // No effects that anybody could see: may be called ahead, again, or never.
+  virtual bool pure() const { return false; }
+  // Whether it can fail on some element.
+  virtual bool fallible() const { return true; }
 };
 using FunctionPtr = std::shared_ptr<Function>;
 

@@ -103,8 +103,34 @@ IndexedPtr open_indexed(const Node& node) {
   return node.op().index != nullptr ? node.op().index(node) : nullptr;
 }
 
+namespace {
+
+// Whether every function of a node may be called unseen; and none of them fails.
+template <class Holds>
+bool all_functions(const Node& node, Holds holds) {
+  for (const ParamDef& param : node.op().params.own()) {
+    if (param.type != ParamType::kFunction) continue;
+    const FunctionPtr function = node.function_param(param.name);
+    if (function != nullptr && !holds(*function)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Effects effects_of(const Node& node) {
+  const Effects own = node.op().effects;
+  if (own != Effects::kUserCode || node.op().functions_only == false) return own;
+  return all_functions(node, [](const Function& f) { return f.pure(); }) ? Effects::kNone : own;
+}
+
+bool is_fallible(const Node& node) {
+  if (!node.op().fallible || !node.op().functions_only) return node.op().fallible;
+  return !all_functions(node, [](const Function& f) { return !f.fallible(); });
+}
+
 bool is_pure(const Node& node) {
-  if (node.op().effects != Effects::kNone || node.op().fallible) return false;
+  if (effects_of(node) != Effects::kNone || is_fallible(node)) return false;
   for (const NodePtr& input : node.inputs()) {
     if (!is_pure(*input)) return false;
   }
@@ -112,7 +138,8 @@ bool is_pure(const Node& node) {
 }
 
 bool may_overpull(const Node& node) {
-  if (node.op().effects == Effects::kUserCode || node.op().effects == Effects::kSharedState) {
+  const Effects effects = effects_of(node);
+  if (effects == Effects::kUserCode || effects == Effects::kSharedState) {
     return false;
   }
   for (const NodePtr& input : node.inputs()) {

@@ -135,6 +135,8 @@ struct OperatorDef {
   int inputs = 1;  // 0: a source; 1: continues a dataset; more come from kDataset(s) parameters
   Effects effects = Effects::kNone;
   bool fallible = false;
+  // Effects and failures are those of its functions alone: with traced ones there are none.
+  bool functions_only = false;
   Ratio ratio = Ratio::kOneToOne;
   bool passes_rows = false;  // hands on its inputs' rows as they are: needs no guarantee (R2)
   bool hidden = false;       // made by the engine, not offered by fronts
@@ -151,6 +153,10 @@ const OperatorDef* find_operator(std::string_view name);
 
 // The random access of a node, or null.
 IndexedPtr open_indexed(const Node& node);
+// What a node does beyond its elements, given the functions it was built with.
+Effects effects_of(const Node& node);
+bool is_fallible(const Node& node);
+
 // No effects anywhere in the subtree and nothing in it can fail: may be over-pulled and permuted.
 bool is_pure(const Node& node);
 // No user code and no shared state: pulling more than asked is not observable.

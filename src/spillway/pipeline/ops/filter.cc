@@ -78,6 +78,7 @@ extern constexpr OperatorDef filter_operator{
     .params = kParams,
     .effects = Effects::kUserCode,
     .fallible = true,
+    .functions_only = true,
     .ratio = Ratio::kCounted,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {

@@ -48,7 +48,7 @@ Result<Inferred> infer(const Node& node) {
 
 // Something below may wait: a file, user code. Pure passes gain nothing from a thread each.
 bool may_wait(const Node& node) {
-  return node.op().effects != Effects::kNone ||
+  return effects_of(node) != Effects::kNone ||
          std::ranges::any_of(node.inputs(), [](const NodePtr& input) { return may_wait(*input); });
 }
 

@@ -256,6 +256,7 @@ extern constexpr OperatorDef map_operator{
     .params = kParams,
     .effects = Effects::kUserCode,
     .fallible = true,
+    .functions_only = true,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       SW_ASSIGN(IteratorPtr input, context.open_input(0, context.epoch(), context.bound()));

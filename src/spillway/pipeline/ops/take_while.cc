@@ -94,6 +94,7 @@ extern constexpr OperatorDef take_while_operator{
     .params = kParams,
     .effects = Effects::kUserCode,
     .fallible = true,
+    .functions_only = true,
     .ratio = Ratio::kCounted,
     .passes_rows = true,
     .infer = infer,

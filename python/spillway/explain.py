@@ -1,0 +1,54 @@
+"""`ds.explain()`: what runs natively, what as Python and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spillway import _native
+from spillway.lines import with_source
+
+
+class Explanation:
+    """One entry a stage, sources first; prints as text.
+
+    >>> import spillway as sw
+    >>> ds = sw.Dataset.range(3).map(lambda x: x + 1)
+    >>> [(stage["stage"], stage["native"]) for stage in ds.explain().stages]
+    [('range', True), ('map', True)]
+    """
+
+    def __init__(self, node: _native.Node) -> None:
+        self.stages: list[dict[str, Any]] = []
+        seen: list[Any] = []
+        self._visit(node, seen)
+
+    def _visit(self, node: _native.Node, seen: list[Any]) -> None:
+        for inner in node.inputs:
+            self._visit(inner, seen)
+        functions = [
+            {"parameter": parameter, "name": name, "native": native, "why": why}
+            for parameter, name, native, why in node.functions()
+        ]
+        self.stages.append(
+            {
+                "stage": node.op,
+                "line": node.line,
+                "native": all(function["native"] for function in functions),
+                "functions": functions,
+            }
+        )
+
+    def __str__(self) -> str:
+        """A line a stage, and one for each function that runs as Python."""
+        lines = []
+        for stage in self.stages:
+            where = f"  ({with_source(stage['line'])})" if stage["line"] else ""
+            kinds = {function["native"] for function in stage["functions"]}
+            how = "" if not kinds else "native" if kinds == {True} else "Python"
+            lines.append(f"{stage['stage']:<18} {how:<7}{where}".rstrip())
+            for function in stage["functions"]:
+                if not function["native"] and function["why"]:
+                    lines.append(f"    {function['name']} runs as Python: {function['why']}")
+        return "\n".join(lines)
+
+    __repr__ = __str__

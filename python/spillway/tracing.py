@@ -1,0 +1,150 @@
+"""From a Python function to a graph, where that cannot be noticed.
+
+A function without effects (`purity`) is called once with traced tensors. What it computes becomes a
+graph that runs on whole chunks without Python. Where the trace needs a value, or does what a graph
+cannot, the function runs as Python for every element instead, and `Traced.why` says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from spillway import _native, functions, nest, purity
+from spillway.errors import SpillwayError
+from spillway.lines import PACKAGE, describe
+from spillway.specs import TensorSpec
+from spillway.structures import to_structure
+from spillway.symbolic import TraceBreak
+from spillway.tensor_convert import is_tensor, to_tensor
+
+# Errors that no value of an element could have avoided.
+_CERTAIN = (SpillwayError, KeyError, NameError, AttributeError)
+
+
+@dataclass(frozen=True)
+class Traced:
+    """What became of a function."""
+
+    function: Any  # for the engine; None: runs as Python
+    why: str = ""
+    line: str = ""
+
+
+class NotSure(Exception):
+    """The trace failed with the user's own error: whether an element would, too, is not certain."""
+
+
+def trace(call: Callable[..., Any], structure: Any, declared: Any = None) -> Traced:
+    """Traces `call` on elements of `structure`; `declared` is what its result must look like."""
+    if structure is None:
+        return Traced(None, "the elements' types are not known before the first one")
+    leaves = structure.leaves()
+    if any(leaf.kind != "tensor" for leaf in leaves):
+        return Traced(None, "its elements hold datasets or Optionals")
+    effect = purity.effect(call)
+    if effect is not None:
+        return Traced(None, effect.why, effect.line)
+    parameters = [_native.parameter(leaf.dtype, leaf.shape) for leaf in leaves]
+    element = structure.give(parameters)
+    arguments = tuple(element) if structure.kind == "tuple" else (element,)
+    try:
+        with _watched():
+            result = call(*arguments)
+        values, found = _taken(result)
+    except TraceBreak as broken:
+        return Traced(None, str(broken), _line_of(broken))
+    except _CERTAIN:
+        raise
+    except Exception as error:
+        if any(leaf.shape is None or None in leaf.shape for leaf in leaves):
+            why = f"raises {type(error).__name__} while shapes are not known: {error}"
+            return Traced(None, why, _line_of(error))
+        raise
+    if declared is not None:
+        if not declared.accepts(found):
+            return Traced(None, "its result is declared otherwise")
+        found = declared
+    code, name = functions.fingerprint(call), functions.name_of(call)
+    return Traced(_native.graph_function(parameters, values, found, code, name))
+
+
+def _taken(result: Any) -> tuple[list[Any], Any]:
+    """The tensors of a result, and its structure."""
+    values = []
+
+    def leaf(value: Any) -> Any:
+        if value is None:
+            return None
+        if _is_dataset(value):
+            raise TraceBreak("returns a dataset")
+        tensor = value if is_tensor(value) else to_tensor(value)
+        values.append(tensor)
+        return TensorSpec(tensor._dims, tensor.dtype)
+
+    return values, to_structure(nest.map_structure(leaf, result))
+
+
+def _is_dataset(value: Any) -> bool:
+    from spillway.dataset import Dataset
+    from spillway.optional import Optional
+
+    return isinstance(value, (Dataset, Optional))
+
+
+def _line_of(error: BaseException) -> str:
+    """The deepest line of the user's own code an error came through."""
+    found = ""
+    for frame, number in traceback.walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
+        if not file.startswith(PACKAGE) and not file.startswith("<spillway"):
+            found = describe(frame.f_code, number)
+    return found
+
+
+@contextlib.contextmanager
+def _watched() -> Iterator[None]:
+    """A second net under the trace: what should not happen in it is cut off before it does."""
+    before = sys.getprofile()
+    random = _random_states()
+
+    def watch(frame: Any, event: str, argument: Any) -> None:
+        if event == "c_call" and argument in _WATCHED:
+            sys.setprofile(before)
+            raise TraceBreak(f"calls {argument.__name__}")
+
+    sys.setprofile(watch)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)
+    if _random_states() != random:
+        raise TraceBreak("draws from a random generator")
+
+
+def _random_states() -> list[Any]:
+    import random
+
+    states: list[Any] = [hash(random.getstate())]
+    numpy_random = sys.modules.get("numpy.random")
+    if numpy_random is not None:
+        state = numpy_random.get_state(legacy=False)["state"]
+        states.append((state["key"].tobytes(), state["pos"]))
+    return states
+
+
+def _watched_functions() -> set[Any]:
+    import builtins
+    import io
+    import os
+    import time
+
+    found: set[Any] = {builtins.print, builtins.input, io.open, os.system, os.read, os.write}
+    return found | {time.sleep, time.time, time.perf_counter, time.monotonic, time.process_time}
+
+
+_WATCHED = _watched_functions()

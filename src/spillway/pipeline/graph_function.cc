@@ -1,0 +1,176 @@
+#include "spillway/pipeline/graph_function.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "spillway/base/clock.h"
+#include "spillway/base/mutex.h"
+#include "spillway/graph/interpret.h"
+#include "spillway/graph/plan.h"
+
+namespace spillway {
+namespace {
+
+using graph::Plan;
+using graph::Spec;
+using PlanPtr = std::shared_ptr<const Plan>;
+
+constexpr std::size_t kMostPlans = 8;
+
+class GraphFunction final : public Function {
+ public:
+  GraphFunction(graph::GraphPtr graph, StructurePtr output, std::string code, std::string name)
+      : graph_(std::move(graph)),
+        output_(std::move(output)),
+        code_(std::move(code)),
+        name_(std::move(name)) {}
+
+  Outcome call(const Chunk& rows, const CallContext& context) override {
+    const bool blocks = std::all_of(rows.columns().begin(), rows.columns().end(),
+                                    [](const Column& column) { return column.is_block(); });
+    if (!blocks || rows.columns().empty()) return one_by_one(rows, context);
+    std::vector<Spec> specs;
+    std::vector<Tensor> parameters;
+    for (const Column& column : rows.columns()) {
+      const Tensor& block = column.block();
+      specs.push_back({block.dtype(), block.shape().without_leading()});
+      parameters.push_back(block);
+    }
+    auto found = plan_for(specs, context.account);
+    if (!found.ok()) return {{}, std::move(found).status()};
+    if (found.value() == nullptr) return one_by_one(rows, context);
+    return at_once(*found.value(), parameters, rows.rows(), context);
+  }
+
+  StructurePtr output() const override { return output_; }
+  std::string code() const override { return code_; }
+  std::string name() const override { return name_; }
+  bool holds_interpreter() const override { return false; }
+  bool pure() const override { return !graph_->stateful(); }
+  bool fallible() const override { return graph_->fallible(); }
+
+ private:
+  // All rows as blocks; a row that fails ends them.
+  Outcome at_once(const Plan& plan, std::vector<Tensor> parameters, std::int64_t rows,
+                  const CallContext& context) {
+    rows = affordable(plan, rows, context);
+    for (Tensor& parameter : parameters) {
+      if (parameter.shape()[0] != rows) parameter = parameter.slice(0, rows);
+    }
+    const Plan::Request request{
+        parameters, rows, {context.first_index, context.epoch}, context.account, Buffer::Ask::kOwed};
+    const std::int64_t begin = now_ns();
+    Plan::Outcome done = plan.run(request);
+    note_time(now_ns() - begin, rows);
+    if (!done.error.ok()) {
+      Outcome outcome;
+      if (done.failed > 0) outcome = at_once(plan, std::move(parameters), done.failed, context);
+      if (outcome.error.ok()) outcome.error = std::move(done.error);
+      return outcome;
+    }
+    std::vector<Column> columns;
+    for (Tensor& result : done.results) columns.emplace_back(std::move(result));
+    return {Chunk(output_, rows, std::move(columns), Origins()), {}};
+  }
+
+  // Rows of different shapes, or shapes that depend on values.
+  Outcome one_by_one(const Chunk& rows, const CallContext& context) {
+    Outcome outcome;
+    std::vector<Row> made;
+    std::size_t bytes = 0;
+    for (std::int64_t i = 0; i < rows.rows(); ++i) {
+      if (i > 0 && (bytes >= context.bytes || now_ns() >= context.deadline_ns)) break;
+      auto row = one(rows.row(i).values, {context.first_index + i, context.epoch}, context.account);
+      if (!row.ok()) {
+        outcome.error = std::move(row).status();
+        break;
+      }
+      for (const Tensor& value : row.value()) bytes += value.footprint();
+      made.push_back(Row{std::move(row).value(), {}});
+    }
+    if (!made.empty()) outcome.out = Chunk::from_rows(output_, std::move(made));
+    return outcome;
+  }
+
+  Result<std::vector<Tensor>> one(const std::vector<Tensor>& values, const graph::Call& call,
+                                  const AccountPtr& account) {
+    std::vector<Spec> specs;
+    std::vector<Tensor> blocks;
+    for (const Tensor& value : values) specs.push_back({value.dtype(), value.shape()});
+    SW_ASSIGN(const PlanPtr plan, plan_for(specs, account));
+    if (plan == nullptr) {
+      return graph::interpret(*graph_, values, account, Buffer::Ask::kOwed, call);
+    }
+    for (const Tensor& value : values) {
+      blocks.push_back(value.reshaped(value.shape().with_leading(1)));
+    }
+    Plan::Outcome done = plan->run({blocks, 1, call, account, Buffer::Ask::kOwed});
+    if (!done.error.ok()) return std::move(done.error);
+    std::vector<Tensor> out;
+    for (const Tensor& result : done.results) {
+      out.push_back(result.reshaped(result.shape().without_leading()));
+    }
+    return out;
+  }
+
+  Result<PlanPtr> plan_for(const std::vector<Spec>& specs, const AccountPtr& account) {
+    {
+      const MutexLock lock(mutex_);
+      for (auto at = plans_.begin(); at != plans_.end(); ++at) {
+        if (!same(at->specs, specs)) continue;
+        std::rotate(plans_.begin(), at, at + 1);
+        return plans_.front().plan;
+      }
+    }
+    SW_ASSIGN(PlanPtr plan, Plan::make(graph_, specs, account));
+    const MutexLock lock(mutex_);
+    plans_.insert(plans_.begin(), Kept{specs, plan});
+    if (plans_.size() > kMostPlans) plans_.pop_back();
+    return plan;
+  }
+
+  static bool same(const std::vector<Spec>& a, const std::vector<Spec>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Spec& x, const Spec& y) {
+      return x.dtype == y.dtype && x.shape == y.shape;
+    });
+  }
+
+  // How many rows fit into the demanded bytes and time; at least one.
+  std::int64_t affordable(const Plan& plan, std::int64_t rows, const CallContext& context) const {
+    if (const std::size_t each = plan.result_bytes(); each > 0) {
+      rows = std::min(rows, static_cast<std::int64_t>(std::min<std::size_t>(
+                                context.bytes / each, std::size_t{1} << 40U)));
+    }
+    const std::int64_t each_ps = row_ps_.load(std::memory_order_relaxed);
+    if (context.deadline_ns != INT64_MAX && each_ps > 0) {
+      const std::int64_t left = std::max<std::int64_t>(0, context.deadline_ns - now_ns());
+      rows = std::min(rows, left * 1000 / each_ps);
+    }
+    return std::max<std::int64_t>(1, rows);
+  }
+  void note_time(std::int64_t ns, std::int64_t rows) {
+    if (rows > 0) row_ps_.store(std::max<std::int64_t>(1, ns * 1000 / rows), std::memory_order_relaxed);
+  }
+
+  struct Kept {
+    std::vector<Spec> specs;
+    PlanPtr plan;
+  };
+  const graph::GraphPtr graph_;
+  const StructurePtr output_;
+  const std::string code_;
+  const std::string name_;
+  Mutex mutex_;
+  std::vector<Kept> plans_ SW_GUARDED_BY(mutex_);  // the latest first
+  std::atomic<std::int64_t> row_ps_{0};            // picoseconds a row took last; a hint
+};
+
+}  // namespace
+
+FunctionPtr make_graph_function(graph::GraphPtr graph, StructurePtr output, std::string code,
+                                std::string name) {
+  return std::make_shared<GraphFunction>(std::move(graph), std::move(output), std::move(code),
+                                         std::move(name));
+}
+
+}  // namespace spillway

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "spillway/graph/graph.h"
+#include "spillway/pipeline/function.h"
+
+namespace spillway {
+
+// A traced function: a graph that runs on whole chunks, without the interpreter. `output` is what
+// its results look like; one result of the graph a component.
+FunctionPtr make_graph_function(graph::GraphPtr graph, StructurePtr output, std::string code,
+                                std::string name);
+
+}  // namespace spillway
