@@ -13,7 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.pure_modules import load
+import importlib
+
+
+def load(name: str) -> Any:
+    return importlib.import_module(f"spillway.{name}")
+
 
 errors = load("errors")
 dtypes = load("dtypes")
