@@ -115,8 +115,8 @@ class TensorShape:
     def is_compatible_with(self, other: Any) -> bool:
         """Whether a tensor may have both shapes.
 
-        >>> TensorShape([None, 3]).is_compatible_with([2, 3]), TensorShape([2]).is_compatible_with(3)
-        (True, False)
+        >>> TensorShape([None, 3]).is_compatible_with([2, 3])
+        True
         """
         a, b = self._dims, dims_of(other)
         if a is None or b is None:
