@@ -127,13 +127,16 @@ class Dataset(Operators):
 
     def as_numpy_iterator(self) -> Iterator[Any]:
         """The elements as NumPy arrays and scalars; datasets as components are refused."""
+        self._refuse_datasets()
+        return iter(self)
+
+    def _refuse_datasets(self) -> None:
         for leaf in nest.flatten(self.element_spec):
             if isinstance(leaf, DatasetSpec):
                 raise TypeError(
                     "`as_numpy_iterator()` is not supported for datasets that produce "
                     f"values of type {type(leaf).__name__}"
                 )
-        return iter(self)
 
     def audit(self) -> Audit:
         """What became of every element in the last pass over this very dataset."""

@@ -80,8 +80,9 @@ class _Group:
                 self._values[key] = [*self._values.get(key, []), *value]
             else:
                 wanted = self._names.get(key)
-                known = isinstance(wanted, enum.EnumMeta) and isinstance(value, str)
-                self._values[key] = wanted[value] if known else value
+                if isinstance(wanted, enum.EnumMeta) and isinstance(value, str):
+                    value = wanted[value]
+                self._values[key] = value
 
     def _freeze(self) -> None:
         for value in self._values.values():
