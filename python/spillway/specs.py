@@ -165,11 +165,11 @@ class TensorSpec(TypeSpec):
         return dtype is self.dtype and self.shape.is_compatible_with(shape)
 
     def is_subtype_of(self, other: TypeSpec) -> bool:
-        """Whether every tensor of this spec is of the other, too."""
+        """Whether every tensor of this spec is of the other, too; one without a name may be any."""
         return (
             isinstance(other, TensorSpec)
             and self.dtype is other.dtype
-            and self.name == other.name
+            and self.name in (None, other.name)
             and self.shape.is_subtype_of(other.shape)
         )
 
@@ -246,6 +246,11 @@ class DatasetSpec(_WrapperSpec):
     def __init__(self, element_spec: Any, dataset_shape: Any = ()) -> None:
         object.__setattr__(self, "element_spec", element_spec)
         object.__setattr__(self, "dataset_shape", TensorShape(dataset_shape))
+
+    @staticmethod
+    def from_value(value: Any) -> DatasetSpec:
+        """The spec of one dataset."""
+        return DatasetSpec(value.element_spec)
 
     @property
     def shape(self) -> TensorShape:

@@ -29,7 +29,7 @@ def missing(module: str, name: str) -> AttributeError:
     spillway.tf has no 'Graph': it is TensorFlow's, and not here yet
     """
     ours = module.removeprefix(_PACKAGE).lstrip(".")
-    have = [known for known in vars(sys.modules[module]) if not known.startswith("_")]
+    have = list(getattr(sys.modules[module], "__all__", ()))
     near = difflib.get_close_matches(name, have, 1, 0.6)
     text = f"{module} has no {name!r}"
     if name in _tensorflow_names().get(ours, ()):

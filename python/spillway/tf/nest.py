@@ -9,7 +9,7 @@ Unlike in a dataset's elements, a list is a branch here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from spillway import nest as _nest
@@ -79,29 +79,35 @@ def assert_same_structure(
 
     >>> assert_same_structure([1], (1,), check_types=False)
     """
-    if not check_types:
+    if check_types:
+        _same_classes(nest1, nest2)
+    else:
         nest1, nest2 = _plain(nest1), _plain(nest2)
     _nest.assert_same_structure(nest1, nest2, lists=True)
-    _same_classes(nest1, nest2)
 
 
 def _plain(value: Any) -> Any:
-    """Sequences of any class as lists."""
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
-    return {k: _plain(v) for k, v in value.items()} if isinstance(value, dict) else value
+    """Branches of any class as lists."""
+    return [_plain(item) for item in _below(value)] if is_nested(value) else value
 
 
 def _same_classes(a: Any, b: Any) -> None:
-    if not is_nested(a):
+    if not is_nested(a) or not is_nested(b):
         return
-    if isinstance(a, list) != isinstance(b, list):
+    if _class_of(a) != _class_of(b):
         raise TypeError(
             "The two structures don't have the same sequence type. First structure has type "
             f"{type(a).__name__}, while second structure has type {type(b).__name__}."
         )
-    for x, y in zip(_below(a), _below(b), strict=True):
+    for x, y in zip(_below(a), _below(b), strict=False):
         _same_classes(x, y)
+
+
+def _class_of(value: Any) -> Any:
+    """What must be the same: all dicts count as one, and so do classes of the same fields."""
+    if isinstance(value, Mapping):
+        return Mapping
+    return _nest.fields(value) or (list if isinstance(value, list) else tuple)
 
 
 def _below(value: Any) -> list[Any]:

@@ -151,7 +151,7 @@ class Checkpoint:
     def write(
         self, file_prefix: str | os.PathLike[str], options: CheckpointOptions | None = None
     ) -> str:
-        """Writes the states to exactly this path: no number, and no latest checkpoint of a folder."""
+        """Writes the states to exactly this path; it does not become the folder's latest."""
         prefix = os.fspath(file_prefix)
         entries = {path: trackable.saved(leaf) for path, leaf in self._leaves()}
         entries[_COUNTER] = trackable.array_bytes(np.int64(self._counter))
