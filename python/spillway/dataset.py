@@ -189,7 +189,10 @@ class Dataset(Operators):
         [np.int64(1), np.int64(3), np.int64(5)]
         """
         if not 1 <= len(args) <= 3:
-            raise ValueError(f"Invalid number of arguments: {len(args)}. range takes 1 to 3.")
+            raise ValueError(
+                "Invalid `args`. The length of `args` should be between 1 and 3 but was "
+                f"{len(args)}."
+            )
         numbers = [int(a) for a in args]
         start, stop, step = (0, numbers[0], 1) if len(numbers) == 1 else (*numbers, 1)[:3]
         dtype = as_dtype(output_type).name

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 import spillway
+from spillway import nest
+from spillway.specs import TypeSpec
 from spillway.tensor import Tensor, convert_to_tensor
 from spillway.tf._front import fronted, has_front_parts, to_front
 from spillway.tf.data import debug, resampling
@@ -25,7 +27,19 @@ _ELSEWHERE = {
 }
 
 
-class Dataset(spillway.Dataset):
+def _missing(name: str, owner: Any) -> AttributeError:
+    text = f"tf.data.Dataset has no {name!r}"
+    if name in _ELSEWHERE:
+        text += f": it is TensorFlow's, and not here yet; the nearest is {_ELSEWHERE[name]!r}"
+    return AttributeError(text, name=name, obj=owner)
+
+
+class _Names(type):
+    def __getattr__(cls, name: str) -> Any:
+        raise _missing(name, cls)
+
+
+class Dataset(spillway.Dataset, metaclass=_Names):
     """A pipeline: made by its sources and methods, run by iterating over it.
 
     All that `spillway.Dataset` has; elements are tensors, and so is what `cardinality`, `reduce`
@@ -157,6 +171,17 @@ class Dataset(spillway.Dataset):
         ...     count, args=(2,), output_signature=spec)]
         [0, 1]
         """
+        if output_types is None and output_signature is None:
+            raise TypeError(
+                "To specify the output signature you need to provide either the "
+                "`output_signature` argument or the `output_types` argument."
+            )
+        for leaf in nest.flatten(output_signature):
+            if leaf is not None and not isinstance(leaf, TypeSpec):
+                raise TypeError(
+                    "`output_signature` must contain objects that are subclass of `tf.TypeSpec` "
+                    f"but found {type(leaf)} which is not."
+                )
         given = None if args is None else tuple([_as_tensorflow_passes(arg) for arg in args])
         made = spillway.Dataset.from_generator(
             generator, output_types, output_shapes, given, output_signature, name=name, **more
@@ -174,10 +199,7 @@ class Dataset(spillway.Dataset):
 
     def __getattr__(self, name: str) -> Any:
         """Names what does the work of TensorFlow's methods that are not here."""
-        text = f"tf.data.Dataset has no {name!r}"
-        if name in _ELSEWHERE:
-            text += f": it is TensorFlow's, and not here yet; the nearest is {_ELSEWHERE[name]!r}"
-        raise AttributeError(text, name=name, obj=self)
+        raise _missing(name, self)
 
 
 def _as_tensorflow_passes(argument: Any) -> Any:

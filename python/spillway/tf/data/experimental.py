@@ -13,7 +13,6 @@ from typing import Any
 
 from spillway.building import AUTOTUNE
 from spillway.dataset import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
-from spillway.errors import InvalidArgumentError
 from spillway.options import (
     AutoShardPolicy,
     AutotuneAlgorithm,
@@ -26,6 +25,15 @@ from spillway.options import (
 )
 from spillway.tf import _names
 from spillway.tf._front import to_front
+from spillway.tf.data.combined import (
+    Transformation,
+    copy_to_device,
+    map_and_batch,
+    method,
+    parallel_interleave,
+    prefetch_to_device,
+    shuffle_and_repeat,
+)
 from spillway.tf.data.dataset import Dataset
 from spillway.tf.data.debug import enable_debug_mode
 from spillway.tf.data.from_list import from_list
@@ -34,15 +42,6 @@ from spillway.tf.data.iterator import Iterator
 from spillway.tf.data.optional import Optional
 
 SHARD_HINT = -1
-Transformation = Callable[[Dataset], Dataset]
-
-
-def _method(name: str, *args: Any, **more: Any) -> Transformation:
-    def transform(dataset: Dataset) -> Dataset:
-        result: Dataset = getattr(dataset, name)(*args, **more)
-        return result
-
-    return transform
 
 
 # ---- Twins of methods
@@ -50,42 +49,42 @@ def _method(name: str, *args: Any, **more: Any) -> Transformation:
 
 def unbatch() -> Transformation:
     """`Dataset.unbatch`."""
-    return _method("unbatch")
+    return method("unbatch")
 
 
 def unique() -> Transformation:
     """`Dataset.unique`."""
-    return _method("unique")
+    return method("unique")
 
 
 def enumerate_dataset(start: Any = 0) -> Transformation:
     """`Dataset.enumerate`."""
-    return _method("enumerate", start)
+    return method("enumerate", start)
 
 
 def ignore_errors(log_warning: bool = False) -> Transformation:
     """`Dataset.ignore_errors`."""
-    return _method("ignore_errors", log_warning)
+    return method("ignore_errors", log_warning)
 
 
 def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
     """`Dataset.scan`."""
-    return _method("scan", initial_state, scan_func)
+    return method("scan", initial_state, scan_func)
 
 
 def take_while(predicate: Callable[..., Any]) -> Transformation:
     """`Dataset.take_while`."""
-    return _method("take_while", predicate)
+    return method("take_while", predicate)
 
 
 def assert_cardinality(expected_cardinality: Any) -> Transformation:
     """Says how many elements there are; another number is a FailedPreconditionError."""
-    return _method("assert_cardinality", expected_cardinality)
+    return method("assert_cardinality", expected_cardinality)
 
 
 def pad_to_cardinality(cardinality: Any, mask_key: str = "valid") -> Transformation:
     """Adds elements of zeros until there are so many; `mask_key` tells which are real."""
-    return _method("pad_to_cardinality", cardinality, mask_key)
+    return method("pad_to_cardinality", cardinality, mask_key)
 
 
 def group_by_window(
@@ -95,7 +94,7 @@ def group_by_window(
     window_size_func: Callable[..., Any] | None = None,
 ) -> Transformation:
     """`Dataset.group_by_window`."""
-    return _method("group_by_window", key_func, reduce_func, window_size, window_size_func)
+    return method("group_by_window", key_func, reduce_func, window_size, window_size_func)
 
 
 def bucket_by_sequence_length(
@@ -109,7 +108,7 @@ def bucket_by_sequence_length(
     drop_remainder: bool = False,
 ) -> Transformation:
     """`Dataset.bucket_by_sequence_length`."""
-    return _method(
+    return method(
         "bucket_by_sequence_length",
         element_length_func,
         bucket_boundaries,
@@ -126,78 +125,7 @@ def rejection_resample(
     class_func: Callable[..., Any], target_dist: Any, initial_dist: Any = None, seed: Any = None
 ) -> Transformation:
     """`Dataset.rejection_resample`."""
-    return _method("rejection_resample", class_func, target_dist, initial_dist, seed)
-
-
-# ---- Two steps in one
-
-
-def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) -> Transformation:
-    """`shuffle(buffer_size, seed)`, then `repeat(count)`."""
-    return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)  # type: ignore[return-value]
-
-
-def map_and_batch(
-    map_func: Callable[..., Any],
-    batch_size: Any,
-    num_parallel_batches: int | None = None,
-    drop_remainder: bool = False,
-    num_parallel_calls: int | None = None,
-) -> Transformation:
-    """`map(map_func)`, then `batch(batch_size)`.
-
-    >>> import spillway.tf as tf
-    >>> both = tf.data.experimental.map_and_batch(lambda x: x + 1, 2)
-    >>> [batch.numpy().tolist() for batch in tf.data.Dataset.range(3).apply(both)]
-    [[1, 2], [3]]
-    """
-    if num_parallel_batches is not None and num_parallel_calls is not None:
-        raise ValueError(
-            "`map_and_batch` allows only one of `num_parallel_batches` and `num_parallel_calls` "
-            f"to be set, but `num_parallel_batches` was set to {num_parallel_batches} and "
-            f"`num_parallel_calls` as set to {num_parallel_calls}."
-        )
-    if num_parallel_calls is None:
-        num_parallel_calls = int(batch_size) * (num_parallel_batches or 1)
-    calls = num_parallel_calls
-
-    def transform(dataset: Dataset) -> Dataset:
-        # A batch size that is refused must be refused as such, not as a number of calls.
-        mapped: Any = dataset.map(map_func, calls if calls > 0 or calls == AUTOTUNE else None)
-        batched: Dataset = mapped.batch(batch_size, drop_remainder)
-        return batched
-
-    return transform
-
-
-def parallel_interleave(
-    map_func: Callable[..., Any],
-    cycle_length: int,
-    block_length: int = 1,
-    sloppy: bool = False,
-    buffer_output_elements: int | None = None,
-    prefetch_input_elements: int | None = None,
-) -> Transformation:
-    """`Dataset.interleave` with all of the cycle at work; the buffers are the engine's matter."""
-    return _method("interleave", map_func, cycle_length, block_length, cycle_length, not sloppy)
-
-
-def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> Transformation:
-    """The dataset itself: the only device is the CPU."""
-    _refuse_devices(target_device, source_device)
-    return _method("apply", lambda dataset: dataset)
-
-
-def prefetch_to_device(device: str, buffer_size: Any = None) -> Transformation:
-    """`Dataset.prefetch`: the only device is the CPU."""
-    _refuse_devices(device)
-    return _method("prefetch", AUTOTUNE if buffer_size is None else buffer_size)
-
-
-def _refuse_devices(*devices: str) -> None:
-    for device in devices:
-        if "cpu" not in str(device).lower():
-            raise InvalidArgumentError(f"device: the only one is the CPU: {device!r}")
+    return method("rejection_resample", class_func, target_dist, initial_dist, seed)
 
 
 # ---- Sources
