@@ -29,7 +29,7 @@ def missing(module: str, name: str) -> AttributeError:
     spillway.tf has no 'Graph': it is TensorFlow's, and not here yet
     """
     ours = module.removeprefix(_PACKAGE).lstrip(".")
-    have = list(getattr(sys.modules[module], "__all__", ()))
+    have = vars(sys.modules[module]).get("__all__", ())
     near = difflib.get_close_matches(name, have, 1, 0.6)
     text = f"{module} has no {name!r}"
     if name in _tensorflow_names().get(ours, ()):
@@ -56,3 +56,4 @@ def merge(module: str) -> None:
     names = getattr(ops, "__all__", [name for name in vars(ops) if not name.startswith("_")])
     for name in names:
         target.setdefault(name, getattr(ops, name))
+    target["__all__"] = sorted({*target.get("__all__", ()), *names})
