@@ -24,7 +24,7 @@ def method(name: str, *args: Any, **more: Any) -> Transformation:
 
 def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) -> Transformation:
     """`shuffle(buffer_size, seed)`, then `repeat(count)`."""
-    return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)  # type: ignore[return-value]
+    return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
 
 
 def map_and_batch(

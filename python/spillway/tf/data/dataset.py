@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +12,8 @@ from spillway import nest
 from spillway.specs import TypeSpec
 from spillway.tensor import Tensor, convert_to_tensor
 from spillway.tf._front import fronted, has_front_parts, to_front
-from spillway.tf.data import debug, resampling
+from spillway.tf.data import resampling
+from spillway.tf.data.adopted import Adopted, call
 from spillway.tf.data.iterator import Iterator, NumpyIterator
 
 # TensorFlow's methods that are not here, and what does their work.
@@ -39,7 +38,7 @@ class _Names(type):
         raise _missing(name, cls)
 
 
-class Dataset(spillway.Dataset, metaclass=_Names):
+class Dataset(Adopted, metaclass=_Names):
     """A pipeline: made by its sources and methods, run by iterating over it.
 
     All that `spillway.Dataset` has; elements are tensors, and so is what `cardinality`, `reduce`
@@ -97,8 +96,9 @@ class Dataset(spillway.Dataset, metaclass=_Names):
         >>> tf.data.Dataset.range(5).reduce(np.int64(0), lambda state, x: state + x)
         Tensor(10, shape=(), dtype=int64)
         """
-        call = fronted(reduce_func) if has_front_parts(self.element_spec) else reduce_func
-        return to_front(super().reduce(initial_state, call, output_signature, name))
+        function = fronted(reduce_func) if has_front_parts(self.element_spec) else reduce_func
+        result = spillway.Dataset.reduce(self, initial_state, function, output_signature, name)
+        return to_front(result)
 
     def map(  # type: ignore[override]
         self,
@@ -127,7 +127,7 @@ class Dataset(spillway.Dataset, metaclass=_Names):
             "name": name,
             **more,
         }
-        mapped: Dataset = _call(spillway.Dataset.map, self, (map_func,), arguments)
+        mapped: Dataset = call(spillway.Dataset.map, self, (map_func,), arguments)
         return mapped
 
     def rejection_resample(
@@ -207,44 +207,3 @@ def _as_tensorflow_passes(argument: Any) -> Any:
         return convert_to_tensor(argument).numpy()
     except (TypeError, ValueError):
         return argument
-
-
-def _call(
-    method: Callable[..., Any], caller: Any, args: tuple[Any, ...], more: dict[str, Any]
-) -> Any:
-    """A method of `spillway.Dataset`, its functions and its result as this front's."""
-    if debug.enabled() or has_front_parts(caller.element_spec) or method in _MAKE_DATASETS:
-        args = tuple([fronted(arg) for arg in args])
-        more = {key: fronted(value) for key, value in more.items()}
-        more = debug.one_by_one(more) if debug.enabled() else more
-    return to_front_dataset(method(caller, *args, **more))
-
-
-def to_front_dataset(value: Any) -> Any:
-    """A dataset as this front's; anything else as it is."""
-    return Dataset(value._node) if isinstance(value, spillway.Dataset) else value
-
-
-# Their functions are handed datasets whatever the elements are.
-_MAKE_DATASETS = frozenset({spillway.Dataset.group_by_window})
-
-
-def _adopt(name: str, found: Any) -> Any:
-    method: Any = getattr(spillway.Dataset, name)
-
-    @functools.wraps(method)
-    def static(*args: Any, **more: Any) -> Any:
-        return to_front_dataset(method(*args, **more))
-
-    @functools.wraps(method)
-    def bound(self: Dataset, *args: Any, **more: Any) -> Any:
-        return _call(method, self, args, more)
-
-    return staticmethod(static) if isinstance(found, staticmethod) else bound
-
-
-for _name in dir(spillway.Dataset):
-    _found = inspect.getattr_static(spillway.Dataset, _name)
-    if _name.startswith("_") or _name in vars(Dataset) or isinstance(_found, property):
-        continue
-    setattr(Dataset, _name, _adopt(_name, _found))

@@ -133,7 +133,7 @@ def rejection_resample(
 
 def Counter(start: Any = 0, step: Any = 1, dtype: Any = "int64") -> Dataset:  # noqa: N802
     """`Dataset.counter`."""
-    return Dataset.counter(start, step, dtype)  # type: ignore[return-value]
+    return Dataset.counter(start, step, dtype)
 
 
 def RandomDataset(  # noqa: N802
@@ -142,7 +142,7 @@ def RandomDataset(  # noqa: N802
     name: str | None = None,
 ) -> Dataset:
     """`Dataset.random`."""
-    return Dataset.random(seed, rerandomize_each_iteration, name)  # type: ignore[return-value]
+    return Dataset.random(seed, rerandomize_each_iteration, name)
 
 
 def sample_from_datasets(
@@ -152,18 +152,14 @@ def sample_from_datasets(
     stop_on_empty_dataset: bool = False,
 ) -> Dataset:
     """`Dataset.sample_from_datasets`."""
-    return Dataset.sample_from_datasets(  # type: ignore[return-value]
-        datasets, weights, seed, stop_on_empty_dataset
-    )
+    return Dataset.sample_from_datasets(datasets, weights, seed, stop_on_empty_dataset)
 
 
 def choose_from_datasets(
     datasets: Any, choice_dataset: Dataset, stop_on_empty_dataset: bool = False
 ) -> Dataset:
     """`Dataset.choose_from_datasets`, which here does not stop when one of them is empty."""
-    return Dataset.choose_from_datasets(  # type: ignore[return-value]
-        datasets, choice_dataset, stop_on_empty_dataset
-    )
+    return Dataset.choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset)
 
 
 # ---- Of a dataset or an iterator
