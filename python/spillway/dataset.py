@@ -139,13 +139,16 @@ class Dataset(Operators):
 
     def as_numpy_iterator(self) -> Iterator[Any]:
         """The elements as NumPy arrays and scalars; datasets as components are refused."""
+        self._refuse_datasets()
+        return iter(self)
+
+    def _refuse_datasets(self) -> None:
         for leaf in nest.flatten(self.element_spec):
             if isinstance(leaf, DatasetSpec):
                 raise TypeError(
                     "`as_numpy_iterator()` is not supported for datasets that produce "
                     f"values of type {type(leaf).__name__}"
                 )
-        return iter(self)
 
     def audit(self) -> Audit:
         """What became of every element in the last pass over this very dataset."""
@@ -198,7 +201,10 @@ class Dataset(Operators):
         [np.int64(1), np.int64(3), np.int64(5)]
         """
         if not 1 <= len(args) <= 3:
-            raise ValueError(f"Invalid number of arguments: {len(args)}. range takes 1 to 3.")
+            raise ValueError(
+                "Invalid `args`. The length of `args` should be between 1 and 3 but was "
+                f"{len(args)}."
+            )
         numbers = [int(a) for a in args]
         start, stop, step = (0, numbers[0], 1) if len(numbers) == 1 else (*numbers, 1)[:3]
         dtype = as_dtype(output_type).name

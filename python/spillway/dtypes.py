@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -128,9 +129,28 @@ class DType:
             return int(limit) if self.is_integer else limit
         raise TypeError(f"Cannot find {which}imum value of {self!r}.")
 
+    @property
+    def limits(self) -> tuple[Any, Any]:
+        """The range of an image's values: from 0 to 1, or to the largest integer.
+
+        >>> uint8.limits, float32.limits
+        ((0, 255), (0, 1))
+        """
+        if not (self.is_integer or self.is_floating or self.is_bool):
+            raise ValueError(f"{self!r} has no limits")
+        return 0, self.max if self.is_integer else 1
+
     def is_compatible_with(self, other: Any) -> builtins.bool:
         """Whether `other` names this dtype."""
         return self == as_dtype(other)
+
+    def is_subtype_of(self, other: Any) -> builtins.bool:
+        """Whether the other is this dtype."""
+        return self is other
+
+    def most_specific_common_supertype(self, others: Iterable[Any]) -> DType | None:
+        """This dtype when all others are, else None."""
+        return self if all(self is other for other in others) else None
 
     def __eq__(self, other: object) -> builtins.bool:
         if self is other:

@@ -46,7 +46,8 @@ class SpillwayError(Exception):
 
     ``kind`` says who has to act (user, data, resource, transient, bug), ``code`` is TensorFlow's
     number, ``line`` is where the user wrote the stage, ``index`` the element's ordinal in that
-    stage's input. What is not known is None. ``str(e)`` tells the same facts.
+    stage's input. What is not known is None. ``str(e)`` tells the same facts. TensorFlow's way to
+    make one, ``InvalidArgumentError(None, None, "boom")``, works as well.
 
     >>> e = SpillwayError("boom", stage="map#2", line="In[5] line 7: ds.map(decode)", index=17)
     >>> print(e)
@@ -58,6 +59,8 @@ class SpillwayError(Exception):
     kind: str = "bug"
     code: int = 2
     message: str = ""
+    node_def: None = None  # TensorFlow's; there is no graph to point into
+    op: None = None
     stage: str | None = None
     line: str | None = None
     index: int | None = None
@@ -73,7 +76,9 @@ class SpillwayError(Exception):
 
     def __init__(
         self,
-        message: str = "",
+        message: str | None = "",
+        op: None = None,
+        op_message: str | None = None,
         *,
         kind: str | None = None,
         code: int | None = None,
@@ -86,6 +91,8 @@ class SpillwayError(Exception):
         origin: str | None = None,
         attempts: int | None = None,
     ) -> None:
+        # TensorFlow's own order: (node_def, op, message).
+        message = (message or "") if op_message is None else op_message
         super().__init__(message)
         given = (kind, code, stage, line, index, epoch, file, offset, origin, attempts)
         fill(self, message, dict(zip(_FACTS, given, strict=True)))
@@ -230,6 +237,12 @@ class DataLossError(SpillwayError):
     kind, code = "data", 15
 
 
+class UnauthenticatedError(SpillwayError):
+    """The caller could not be identified."""
+
+    kind, code = "user", 16
+
+
 class BudgetError(ResourceExhaustedError, MemoryError):
     """The memory limit does not allow this.
 
@@ -268,8 +281,8 @@ class FileError(NotFoundError, OSError):
 
     kind = "data"
 
-    def __init__(self, message: str = "", **facts: Any) -> None:
-        super().__init__(message, **facts)
+    def __init__(self, *args: Any, **facts: Any) -> None:
+        super().__init__(*args, **facts)
         self._fill_os_fields()
 
     def _fill_os_fields(self) -> None:

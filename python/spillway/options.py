@@ -2,25 +2,58 @@
 
 from __future__ import annotations
 
+import enum
 import json
 from typing import Any, ClassVar
 
 from spillway import _native
 
 
+class AutoShardPolicy(enum.IntEnum):
+    """How a distributed dataset is split, as TensorFlow numbers it."""
+
+    OFF = -1
+    AUTO = 0
+    FILE = 1
+    DATA = 2
+    HINT = 3
+
+
+class AutotuneAlgorithm(enum.Enum):
+    """TensorFlow's algorithms; ours tunes in bytes, whatever is chosen."""
+
+    DEFAULT = 0
+    HILL_CLIMB = 1
+    GRADIENT_DESCENT = 2
+    MAX_PARALLELISM = 3
+    STAGE_BASED = 4
+
+
+class ExternalStatePolicy(enum.Enum):
+    """What saving does about state outside of the pipeline."""
+
+    WARN = 0
+    IGNORE = 1
+    FAIL = 2
+
+
 class _Group:
     _names: ClassVar[dict[str, Any]] = {}
+    _defaults: ClassVar[dict[str, Any]] = {}
+    _aliases: ClassVar[dict[str, str]] = {}
 
     def __init__(self) -> None:
         object.__setattr__(self, "_values", {})
         object.__setattr__(self, "_frozen", False)
 
     def __getattr__(self, name: str) -> Any:
+        name = self._aliases.get(name, name)
         if name.startswith("_") or name not in self._names:
             raise AttributeError(f"{type(self).__name__} has no option {name!r}")
-        return self._values.get(name)
+        return self._values.get(name, self._defaults.get(name))
 
     def __setattr__(self, name: str, value: Any) -> None:
+        name = self._aliases.get(name, name)
         if name not in self._names:
             raise AttributeError(f"Cannot set the property {name} on {type(self).__name__}.")
         if self._frozen:
@@ -31,15 +64,13 @@ class _Group:
             )
         wanted = self._names[name]
         if value is not None and not isinstance(value, wanted):
-            raise TypeError(f"Property {name!r} must be of type {wanted}, got: {value!r}.")
+            raise TypeError(
+                f'Property "{name}" must be of type {wanted}, got: {value!r} (type: {type(value)})'
+            )
         self._values[name] = value
 
     def _plain(self) -> dict[str, Any]:
-        return {
-            key: value._plain() if isinstance(value, _Group) else value
-            for key, value in self._values.items()
-            if value is not None
-        }
+        return {key: _plain(value) for key, value in self._values.items() if value is not None}
 
     def _merge(self, values: dict[str, Any]) -> None:
         for key, value in values.items():
@@ -48,6 +79,9 @@ class _Group:
             elif key == "framework_type":
                 self._values[key] = [*self._values.get(key, []), *value]
             else:
+                wanted = self._names.get(key)
+                if isinstance(wanted, enum.EnumMeta) and isinstance(value, str):
+                    value = wanted[value]
                 self._values[key] = value
 
     def _freeze(self) -> None:
@@ -57,11 +91,18 @@ class _Group:
         object.__setattr__(self, "_frozen", True)
 
 
+def _plain(value: Any) -> Any:
+    if isinstance(value, _Group):
+        return value._plain()
+    return value.name if isinstance(value, enum.Enum) else value
+
+
 class AutotuneOptions(_Group):
     """Accepted for compatibility; the engine tunes in bytes, within the memory limit."""
 
     _names: ClassVar[dict[str, Any]] = {
-        "enabled": bool, "cpu_budget": int, "ram_budget": int, "autotune_algorithm": object,
+        "enabled": bool, "cpu_budget": int, "ram_budget": int,
+        "autotune_algorithm": AutotuneAlgorithm,
         "initial_parallelism": int, "min_parallelism": int,
     }  # fmt: skip
 
@@ -92,7 +133,8 @@ class OptimizationOptions(_Group):
 class DistributeOptions(_Group):
     """Accepted for compatibility."""
 
-    _names: ClassVar[dict[str, Any]] = {"auto_shard_policy": object, "num_devices": int}
+    _names: ClassVar[dict[str, Any]] = {"auto_shard_policy": AutoShardPolicy, "num_devices": int}
+    _defaults: ClassVar[dict[str, Any]] = {"auto_shard_policy": AutoShardPolicy.AUTO}
 
 
 class ServiceOptions(_Group):
@@ -121,12 +163,16 @@ class Options(_Group):
     """
 
     _names: ClassVar[dict[str, Any]] = {
-        "deterministic": bool, "experimental_deterministic": bool,
-        "experimental_external_state_policy": object, "experimental_slack": bool,
+        "deterministic": bool, "experimental_slack": bool,
+        "experimental_external_state_policy": ExternalStatePolicy,
         "experimental_symbolic_checkpoint": bool, "experimental_warm_start": bool,
-        "experimental_threading": ThreadingOptions, "dataset_name": str, "framework_type": list,
+        "dataset_name": str, "framework_type": list,
         **_GROUPS,
     }  # fmt: skip
+    _aliases: ClassVar[dict[str, str]] = {
+        "experimental_deterministic": "deterministic",
+        "experimental_threading": "threading",
+    }
 
     def __init__(self) -> None:
         """All choices open."""

@@ -49,7 +49,7 @@ def shapes(ds: Dataset, padded_shapes: Any) -> Any:
     leaves = _leaves(ds)
     if padded_shapes is None:
         for leaf in leaves:
-            if leaf.shape is None:
+            if leaf.shape.rank is None:
                 raise ValueError(
                     "You must provide `padded_shapes` argument because component has unknown rank."
                 )
@@ -81,7 +81,7 @@ def _shape(part: Any, leaf: TensorSpec) -> Any:
     if isinstance(part, list | tuple):
         part = [None if isinstance(d, int) and d < 0 else d for d in part]
     shape = as_shape(part)
-    known = leaf.shape
+    known = as_shape(leaf.shape)
     if known is not None and shape is not None:
         bad = len(shape) != len(known) or any(
             p is not None and k is not None and p < k for p, k in zip(shape, known, strict=False)

@@ -7,12 +7,12 @@ TensorSpec(shape=(None, 3), dtype=int64)
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 from .dtypes import DType, as_dtype, float32, from_numpy, variant
 from .nest import assert_same_structure, flatten, is_nested, map_structure, pack_like
+from .shapes import TensorShape, dims_of
 
 __all__ = [
     "DatasetSpec",
@@ -39,60 +39,7 @@ def as_shape(value: Any) -> Shape:
     >>> as_shape([None, 3]), as_shape(5), as_shape(None)
     ((None, 3), (5,), None)
     """
-    if value is None:
-        return None
-    if hasattr(value, "as_list"):  # TensorFlow's TensorShape
-        if getattr(value, "rank", 0) is None:
-            return None
-        value = value.as_list()
-    if isinstance(value, str):
-        raise TypeError(
-            f"Failed to convert {value!r} to a shape: a shape should either be a single dimension "
-            "(e.g. 10), or an iterable of dimensions (e.g. [1, 10, None])."
-        )
-    if isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0:
-        return tuple([_dimension(item) for item in value])
-    return (_dimension(value),)
-
-
-def _dimension(value: Any) -> int | None:
-    value = getattr(value, "value", value)  # TensorFlow 1's Dimension
-    if value is None:
-        return None
-    try:
-        size = operator.index(value)
-    except TypeError:
-        raise TypeError(
-            "Dimension value must be integer or None or have an __index__ method, got value "
-            f"{value!r} with type {type(value)!r}"
-        ) from None
-    if size < 0:
-        raise ValueError(f"Dimension {size} must be >= 0")
-    return size
-
-
-def _accepts(wide: Shape, narrow: Shape) -> bool:
-    """Every value of shape `narrow` has shape `wide`."""
-    if wide is None:
-        return True
-    if narrow is None or len(wide) != len(narrow):
-        return False
-    return all(w is None or w == n for w, n in zip(wide, narrow, strict=True))
-
-
-def _meets(a: Shape, b: Shape) -> bool:
-    """Some value has both shapes."""
-    if a is None or b is None:
-        return True
-    if len(a) != len(b):
-        return False
-    return all(x is None or y is None or x == y for x, y in zip(a, b, strict=True))
-
-
-def _common(a: Shape, b: Shape) -> Shape:
-    if a is None or b is None or len(a) != len(b):
-        return None
-    return tuple([x if x == y else None for x, y in zip(a, b, strict=True)])
+    return dims_of(value)
 
 
 class TypeSpec:
@@ -128,6 +75,13 @@ class TypeSpec:
             found = found._join(other)
         return found
 
+    def most_specific_compatible_type(self, other: TypeSpec) -> TypeSpec:
+        """The narrowest spec that this and the other fit; ValueError if there is none."""
+        found = self.most_specific_common_supertype([other])
+        if found is None:
+            raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
+        return found
+
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
@@ -154,23 +108,23 @@ def _freeze(value: Any) -> Any:
 class TensorSpec(TypeSpec):
     """A dense tensor's shape and dtype.
 
-    ``shape`` is a tuple, with None where a dimension varies, or None when even the rank does.
+    ``shape`` has None where a dimension varies; ``TensorShape(None)`` when even the rank does.
 
     >>> spec = TensorSpec((None, 3), "float32", name="x")
     >>> spec.shape, spec.dtype, spec.name
-    ((None, 3), spillway.float32, 'x')
+    (TensorShape([None, 3]), spillway.float32, 'x')
     >>> spec.is_compatible_with(TensorSpec([2, 3], "float32"))
     True
     """
 
     __slots__ = ("dtype", "name", "shape")
 
-    shape: Shape
+    shape: TensorShape
     dtype: DType
     name: str | None
 
     def __init__(self, shape: Any, dtype: Any = float32, name: str | None = None) -> None:
-        object.__setattr__(self, "shape", as_shape(shape))
+        object.__setattr__(self, "shape", TensorShape(shape))
         object.__setattr__(self, "dtype", as_dtype(dtype))
         object.__setattr__(self, "name", name)
 
@@ -184,12 +138,15 @@ class TensorSpec(TypeSpec):
         """
         return cls(tensor.shape, tensor.dtype, name)
 
-    from_spec = from_tensor
+    @classmethod
+    def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
+        """The same spec, under another name if one is given."""
+        return cls(spec.shape, spec.dtype, name or spec.name)
 
     @property
     def rank(self) -> int | None:
         """The number of dimensions; None when unknown."""
-        return None if self.shape is None else len(self.shape)
+        return self.shape.rank
 
     def is_compatible_with(self, value: Any) -> bool:
         """Whether dtype and shape of a spec, tensor or array can be this spec's.
@@ -205,29 +162,30 @@ class TensorSpec(TypeSpec):
             dtype = dtype if isinstance(dtype, DType) else from_numpy(dtype)
         except (TypeError, AttributeError):
             return False
-        return dtype is self.dtype and _meets(self.shape, as_shape(shape))
+        return dtype is self.dtype and self.shape.is_compatible_with(shape)
 
     def is_subtype_of(self, other: TypeSpec) -> bool:
-        """Whether every tensor of this spec is of the other, too."""
+        """Whether every tensor of this spec is of the other, too; one without a name may be any."""
         return (
             isinstance(other, TensorSpec)
             and self.dtype is other.dtype
-            and self.name == other.name
-            and _accepts(other.shape, self.shape)
+            and self.name in (None, other.name)
+            and self.shape.is_subtype_of(other.shape)
         )
 
     def _join(self, other: TensorSpec) -> TensorSpec | None:
         if self.dtype is not other.dtype or self.name != other.name:
             return None
-        return TensorSpec(_common(self.shape, other.shape), self.dtype, self.name)
+        return TensorSpec(
+            self.shape.most_specific_compatible_shape(other.shape), self.dtype, self.name
+        )
 
     def _key(self) -> tuple[Any, ...]:
         return self.shape, self.dtype, self.name
 
     def __repr__(self) -> str:
-        shape = "<unknown>" if self.shape is None else repr(self.shape)
         name = "" if self.name is None else f", name={self.name!r}"
-        return f"TensorSpec(shape={shape}, dtype={self.dtype.name}{name})"
+        return f"TensorSpec(shape={self.shape}, dtype={self.dtype.name}{name})"
 
 
 class _WrapperSpec(TypeSpec):
@@ -283,14 +241,19 @@ class DatasetSpec(_WrapperSpec):
 
     __slots__ = ("dataset_shape",)
 
-    dataset_shape: Shape
+    dataset_shape: TensorShape
 
     def __init__(self, element_spec: Any, dataset_shape: Any = ()) -> None:
         object.__setattr__(self, "element_spec", element_spec)
-        object.__setattr__(self, "dataset_shape", as_shape(dataset_shape))
+        object.__setattr__(self, "dataset_shape", TensorShape(dataset_shape))
+
+    @staticmethod
+    def from_value(value: Any) -> DatasetSpec:
+        """The spec of one dataset."""
+        return DatasetSpec(value.element_spec)
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> TensorShape:
         """Not scalar when datasets were batched."""
         return self.dataset_shape
 
@@ -298,7 +261,7 @@ class DatasetSpec(_WrapperSpec):
         joined = self._join_elements(other)
         if joined is None:
             return None
-        shape = _common(self.dataset_shape, other.dataset_shape)
+        shape = self.dataset_shape.most_specific_compatible_shape(other.dataset_shape)
         return DatasetSpec(pack_like(self.element_spec, joined), shape)
 
     def _key(self) -> tuple[Any, ...]:
@@ -322,9 +285,9 @@ class OptionalSpec(_WrapperSpec):
         object.__setattr__(self, "element_spec", element_spec)
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> TensorShape:
         """Scalar."""
-        return ()
+        return TensorShape(())
 
     def _join(self, other: OptionalSpec) -> OptionalSpec | None:
         joined = self._join_elements(other)

@@ -16,7 +16,7 @@ def to_structure(spec: Any, *, lists: bool = False) -> _native.Structure:
     if isinstance(spec, _native.Structure):
         return spec
     if isinstance(spec, DatasetSpec):
-        return _native.Structure.dataset(to_structure(spec.element_spec), spec.shape)
+        return _native.Structure.dataset(to_structure(spec.element_spec), as_shape(spec.shape))
     if isinstance(spec, OptionalSpec):
         return _native.Structure.optional(to_structure(spec.element_spec))
     if hasattr(spec, "shape") and hasattr(spec, "dtype"):

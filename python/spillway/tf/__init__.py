@@ -1,0 +1,69 @@
+"""Spillway under TensorFlow's names: `import spillway.tf as tf`.
+
+Datasets yield tensors, errors and specs have TensorFlow's names and codes, checkpoints are
+`tf.train.Checkpoint`. The engine is the same as that of `spillway.Dataset`.
+
+>>> import spillway.tf as tf
+>>> ds = tf.data.Dataset.from_tensor_slices({"x": [1, 2], "y": ["a", "b"]})
+>>> for element in ds.take(1):
+...     print(element["x"], element["y"].numpy())
+Tensor(1, shape=(), dtype=int32) b'a'
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import spillway
+from spillway.dtypes import (
+    DType,
+    as_dtype,
+    bfloat16,
+    bool,
+    complex64,
+    complex128,
+    double,
+    float16,
+    float32,
+    float64,
+    half,
+    int8,
+    int16,
+    int32,
+    int64,
+    string,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    variant,
+)
+from spillway.shapes import TensorShape
+from spillway.specs import OptionalSpec, TensorSpec, TypeSpec
+from spillway.tensor import Tensor
+
+from . import _names, compat, data, errors, experimental, io, nest, random, train
+
+__version__ = f"2.21.0+spillway.{spillway.__version__}"
+__all__ = [
+    "DType", "OptionalSpec", "Tensor", "TensorShape", "TensorSpec", "TypeSpec", "as_dtype",
+    "bfloat16", "bool", "compat", "complex64", "complex128", "data", "double", "errors",
+    "executing_eagerly", "experimental", "float16", "float32", "float64", "half", "int8",
+    "int16", "int32", "int64", "io", "nest", "random", "string", "train", "uint8", "uint16",
+    "uint32", "uint64", "variant",
+]  # fmt: skip
+
+
+def executing_eagerly() -> Any:
+    """Always True: what is written here runs when it is met."""
+    return True
+
+
+# The one place where tensor ops come in.
+for _module in ("", "compat", "compat.v1", "data", "data.experimental", "experimental", "io",
+                "nest", "random", "train"):  # fmt: skip
+    _names.merge(_module)
+
+
+def __getattr__(name: str) -> Any:
+    raise _names.missing(__name__, name)

@@ -1,0 +1,14 @@
+"""`tf.compat.v1`: the names that tf.data's users still meet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spillway.shapes import Dimension, TensorShape
+from spillway.tf import _names
+
+__all__ = ["Dimension", "TensorShape"]
+
+
+def __getattr__(name: str) -> Any:
+    raise _names.missing(__name__, name)

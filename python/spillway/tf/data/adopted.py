@@ -1,0 +1,58 @@
+"""The methods of `spillway.Dataset`, for datasets of this front."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import spillway
+from spillway.tf._front import fronted, has_front_parts, to_front
+from spillway.tf.data import debug
+
+
+def call(
+    method: Callable[..., Any], caller: Any, args: tuple[Any, ...], more: dict[str, Any]
+) -> Any:
+    """A method of `spillway.Dataset`, its functions and its result as this front's."""
+    if debug.enabled() or has_front_parts(caller.element_spec) or method in _MAKE_DATASETS:
+        args = tuple([fronted(arg) for arg in args])
+        more = {key: fronted(value) for key, value in more.items()}
+        more = debug.one_by_one(more) if debug.enabled() else more
+    return _front(method(caller, *args, **more))
+
+
+def _front(value: Any) -> Any:
+    return to_front(value) if isinstance(value, spillway.Dataset) else value
+
+
+# Their functions are handed datasets whatever the elements are.
+_MAKE_DATASETS = frozenset({spillway.Dataset.group_by_window})
+
+
+def _adopt(name: str, found: Any) -> Any:
+    method: Any = getattr(spillway.Dataset, name)
+
+    @functools.wraps(method)
+    def static(*args: Any, **more: Any) -> Any:
+        return _front(method(*args, **more))
+
+    @functools.wraps(method)
+    def bound(self: Adopted, *args: Any, **more: Any) -> Any:
+        return call(method, self, args, more)
+
+    return staticmethod(static) if isinstance(found, staticmethod) else bound
+
+
+class Adopted(spillway.Dataset):
+    """`spillway.Dataset`, whose methods give datasets of this front; adopted.pyi has the types."""
+
+    __slots__ = ()
+
+
+for _name in dir(spillway.Dataset):
+    _found = inspect.getattr_static(spillway.Dataset, _name)
+    if _name.startswith("_") or isinstance(_found, property):
+        continue
+    setattr(Adopted, _name, _adopt(_name, _found))

@@ -1,0 +1,199 @@
+# The types of adopted.py; a test holds them to the methods that are there.
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import spillway
+from spillway.tf.data.dataset import Dataset
+
+def call(
+    method: Callable[..., Any], caller: Any, args: tuple[Any, ...], more: dict[str, Any]
+) -> Any: ...
+
+class Adopted(spillway.Dataset):
+    def apply(self, transformation_func: Callable[..., Any]) -> Dataset: ...
+    def assert_cardinality(
+        self, expected_cardinality: Any, name: str | None = ..., **policy: Any
+    ) -> Dataset: ...
+    def batch(
+        self,
+        batch_size: Any,
+        drop_remainder: bool = ...,
+        num_parallel_calls: Any = ...,
+        deterministic: bool | None = ...,
+        name: str | None = ...,
+        **policy: Any,
+    ) -> Dataset: ...
+    def bucket_by_sequence_length(
+        self,
+        element_length_func: Callable[..., Any],
+        bucket_boundaries: Iterable[int],
+        bucket_batch_sizes: Iterable[int],
+        padded_shapes: Any = ...,
+        padding_values: Any = ...,
+        pad_to_bucket_boundary: bool = ...,
+        no_padding: bool = ...,
+        drop_remainder: bool = ...,
+        name: str | None = ...,
+    ) -> Dataset: ...
+    def cache(self, filename: Any = ..., name: str | None = ..., **policy: Any) -> Dataset: ...
+    @staticmethod
+    def choose_from_datasets(
+        datasets: Any, choice_dataset: spillway.Dataset, stop_on_empty_dataset: bool = ...
+    ) -> Dataset: ...
+    def concatenate(
+        self, dataset: spillway.Dataset, name: str | None = ..., **policy: Any
+    ) -> Dataset: ...
+    @staticmethod
+    def counter(
+        start: Any = ..., step: Any = ..., dtype: Any = ..., name: str | None = ...
+    ) -> Dataset: ...
+    def enumerate(self, start: Any = ..., name: str | None = ..., **policy: Any) -> Dataset: ...
+    def filter(
+        self,
+        predicate: Callable[..., Any],
+        output_signature: Any = ...,
+        name: str | None = ...,
+        **policy: Any,
+    ) -> Dataset: ...
+    def flat_map(
+        self,
+        map_func: Callable[..., Any],
+        output_signature: Any = ...,
+        name: str | None = ...,
+        **policy: Any,
+    ) -> Dataset: ...
+    @staticmethod
+    def from_json(text: str, functions: dict[str, Callable[..., Any]] | None = ...) -> Dataset: ...
+    @staticmethod
+    def from_quarantine(path: str | os.PathLike[str]) -> Dataset: ...
+    @staticmethod
+    def from_tensor_slices(tensors: Any, name: str | None = ..., **policy: Any) -> Dataset: ...
+    @staticmethod
+    def from_tensors(tensors: Any, name: str | None = ...) -> Dataset: ...
+    def group_by_window(
+        self,
+        key_func: Callable[..., Any],
+        reduce_func: Callable[..., Any],
+        window_size: Any = ...,
+        window_size_func: Callable[..., Any] | None = ...,
+        output_signature: Any = ...,
+        name: str | None = ...,
+        **policy: Any,
+    ) -> Dataset: ...
+    def ignore_errors(
+        self, log_warning: bool = ..., name: str | None = ..., **policy: Any
+    ) -> Dataset: ...
+    def interleave(
+        self,
+        map_func: Callable[..., Any],
+        cycle_length: int | None = ...,
+        block_length: int | None = ...,
+        num_parallel_calls: int | None = ...,
+        deterministic: bool | None = ...,
+        output_signature: Any = ...,
+        name: str | None = ...,
+        **policy: Any,
+    ) -> Dataset: ...
+    @staticmethod
+    def list_files(
+        file_pattern: Any,
+        shuffle: bool | None = ...,
+        seed: int | None = ...,
+        name: str | None = ...,
+        **policy: Any,
+    ) -> Dataset: ...
+    def on_error(
+        self,
+        action: Any,
+        retries: int | None = ...,
+        backoff: float | None = ...,
+        max_errors: int | None = ...,
+        max_error_rate: float | None = ...,
+        quarantine: str | os.PathLike[str] | None = ...,
+        name: str | None = ...,
+    ) -> Dataset: ...
+    def pad_to_cardinality(
+        self, cardinality: Any, mask_key: Any = ..., name: str | None = ..., **policy: Any
+    ) -> Dataset: ...
+    def padded_batch(
+        self,
+        batch_size: Any,
+        padded_shapes: Any = ...,
+        padding_values: Any = ...,
+        drop_remainder: bool = ...,
+        name: str | None = ...,
+        **policy: Any,
+    ) -> Dataset: ...
+    def prefetch(
+        self, buffer_size: Any = ..., name: str | None = ..., **policy: Any
+    ) -> Dataset: ...
+    @staticmethod
+    def random(
+        seed: int | None = ...,
+        rerandomize_each_iteration: bool | None = ...,
+        name: str | None = ...,
+    ) -> Dataset: ...
+    @staticmethod
+    def range(*args: Any, output_type: Any = ..., name: str | None = ...) -> Dataset: ...
+    def rebatch(
+        self, batch_size: Any, drop_remainder: bool = ..., name: str | None = ..., **policy: Any
+    ) -> Dataset: ...
+    def repeat(self, count: Any = ..., name: str | None = ..., **policy: Any) -> Dataset: ...
+    @staticmethod
+    def sample_from_datasets(
+        datasets: Any,
+        weights: Any = ...,
+        seed: int | None = ...,
+        stop_on_empty_dataset: bool = ...,
+        rerandomize_each_iteration: bool | None = ...,
+    ) -> Dataset: ...
+    def scan(
+        self,
+        initial_state: Any,
+        scan_func: Callable[..., Any],
+        output_signature: Any = ...,
+        name: str | None = ...,
+        **policy: Any,
+    ) -> Dataset: ...
+    def shard(
+        self, num_shards: Any, index: Any, name: str | None = ..., **policy: Any
+    ) -> Dataset: ...
+    def shuffle(
+        self,
+        buffer_size: Any,
+        seed: int | None = ...,
+        reshuffle_each_iteration: bool | None = ...,
+        shrink: bool = ...,
+        name: str | None = ...,
+        **policy: Any,
+    ) -> Dataset: ...
+    def skip(self, count: Any, name: str | None = ..., **policy: Any) -> Dataset: ...
+    def take(self, count: Any, name: str | None = ..., **policy: Any) -> Dataset: ...
+    def take_while(
+        self,
+        predicate: Callable[..., Any],
+        output_signature: Any = ...,
+        name: str | None = ...,
+        **policy: Any,
+    ) -> Dataset: ...
+    def unbatch(self, name: str | None = ..., **policy: Any) -> Dataset: ...
+    def unique(self, name: str | None = ..., **policy: Any) -> Dataset: ...
+    def window(
+        self,
+        size: Any,
+        shift: Any = ...,
+        stride: Any = ...,
+        drop_remainder: bool = ...,
+        name: str | None = ...,
+        **policy: Any,
+    ) -> Dataset: ...
+    def with_options(self, options: Any, name: str | None = ...) -> Dataset: ...
+    @staticmethod
+    def zip(
+        *args: Any,
+        datasets: Any = ...,
+        strict: bool = ...,
+        name: str | None = ...,
+        **policy: Any,
+    ) -> Dataset: ...

@@ -1,0 +1,11 @@
+"""`tf.io`: what of TensorFlow's input and output is there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spillway.tf import _names
+
+
+def __getattr__(name: str) -> Any:
+    raise _names.missing(__name__, name)
