@@ -52,6 +52,16 @@ def ours(value: Any) -> bool:
     return isinstance(module, str) and (module == "spillway" or module.startswith("spillway."))
 
 
+def wrapper(value: Any) -> bool:
+    """Whether it is one of the package's stand-ins for a user's function, kept as `func`."""
+    return ours(type(value)) and hasattr(value, "func")
+
+
+def keeps_python(value: Any) -> bool:
+    """Whether it takes a function that a trace never calls: `py_function`, `numpy_function`."""
+    return ours(value) and getattr(value, "__name__", "") in ("py_function", "numpy_function")
+
+
 def lazy_module(module: types.ModuleType) -> bool:
     """Modules whose attributes appear when asked for, without effects."""
     return module.__name__.startswith("spillway")
@@ -72,7 +82,7 @@ def callable(value: Any) -> bool:
             )
         return ours(value)
     if isinstance(value, (types.FunctionType, types.BuiltinFunctionType)):
-        return ours(value) and not getattr(value, "_has_effects", False)
+        return ours(value)
     return ours(type(value))
 
 

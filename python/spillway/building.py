@@ -124,6 +124,7 @@ def function(
             found = tracing.Traced(None, "fails for every element")
         if found.function is not None:
             return found.function
+        output = found.structure if output is None else output
         why = f"{found.line}: {found.why}" if found.line else found.why
     code, name = functions.fingerprint(call), functions.name_of(call)
     return _native.function(call, output, code, name, False, why)

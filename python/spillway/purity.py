@@ -70,7 +70,7 @@ def effect(function: Any) -> Effect | None:
 
 
 def _walk_callable(function: Any, seen: set[Any], depth: int) -> None:
-    while isinstance(function, functools.partial):
+    while isinstance(function, functools.partial) or allowed.wrapper(function):
         function = function.func
     if isinstance(function, types.MethodType):
         function = function.__func__
@@ -312,6 +312,8 @@ class _Walk:
     def called(self, callee: Any, arguments: list[Any]) -> None:
         if not self.judging:
             return
+        if isinstance(callee, _Object) and allowed.keeps_python(callee.value):
+            return
         for argument in arguments:  # map(f, ...), sorted(key=f), cond(p, f, g): f is called too
             if isinstance(argument, _Code):
                 self.inner(argument.code)
@@ -336,9 +338,10 @@ class _Walk:
         walk.run()
 
     def known(self, value: Any) -> None:
-        if allowed.callable(value):
+        wrapped = isinstance(value, functools.partial) or allowed.wrapper(value)
+        if not wrapped and allowed.callable(value):
             return
-        inner = value.func if isinstance(value, functools.partial) else value
+        inner = value.func if wrapped else value
         if allowed.callable(inner):
             return
         python = isinstance(inner, (types.FunctionType, types.MethodType))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .ops import call
+from .native_ops import call
 from .tensor_convert import is_tensor, refuse, to_tensor
 
 

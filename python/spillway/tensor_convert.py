@@ -250,6 +250,6 @@ def _stack(value: Any, dtype: str) -> Any:
     shapes = {part.shape for part in parts}
     if len(shapes) > 1 and not any(part._symbolic for part in parts):
         refuse("ValueError", f"tensors of one list must have the same shape: {sorted(shapes)}")
-    from .ops import call
+    from .native_ops import call
 
     return call(op_for("stack", dtype), parts, 0)

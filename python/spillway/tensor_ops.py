@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .errors import ShapeError
-from .ops import INDEX, apply
+from .native_ops import INDEX, apply
 from .tensor_convert import KIND_OF_TYPE, is_tensor, refuse, to_tensor
 
 if TYPE_CHECKING:

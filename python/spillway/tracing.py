@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from spillway import _native, functions, nest, purity
+from spillway import _native, functions, nest, opaque, purity
 from spillway.errors import SpillwayError
 from spillway.lines import PACKAGE, describe
 from spillway.specs import TensorSpec
@@ -33,10 +33,7 @@ class Traced:
     function: Any  # for the engine; None: runs as Python
     why: str = ""
     line: str = ""
-
-
-class NotSure(Exception):
-    """The trace failed with the user's own error: whether an element would, too, is not certain."""
+    structure: Any = None  # of its results, where the trace told
 
 
 def trace(call: Callable[..., Any], structure: Any, declared: Any = None) -> Traced:
@@ -53,7 +50,7 @@ def trace(call: Callable[..., Any], structure: Any, declared: Any = None) -> Tra
     element = structure.give(parameters)
     arguments = tuple(element) if structure.kind == "tuple" else (element,)
     try:
-        with _watched():
+        with _watched(), opaque.noted() as reasons:
             result = call(*arguments)
         values, found = _taken(result)
     except TraceBreak as broken:
@@ -69,6 +66,8 @@ def trace(call: Callable[..., Any], structure: Any, declared: Any = None) -> Tra
         if not declared.accepts(found):
             return Traced(None, "its result is declared otherwise")
         found = declared
+    if reasons:
+        return Traced(None, reasons[0], "", found)
     code, name = functions.fingerprint(call), functions.name_of(call)
     return Traced(_native.graph_function(parameters, values, found, code, name))
 

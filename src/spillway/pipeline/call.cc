@@ -144,6 +144,12 @@ Result<bool> bool_result(const Chunk& results, std::int64_t row, std::string_vie
   return *values[0].as<bool>();
 }
 
+const bool* bool_results(const Chunk& results) {
+  if (results.columns().size() != 1 || !results.columns()[0].is_block()) return nullptr;
+  const Tensor& block = results.columns()[0].block();
+  return block.dtype() == DType::kBool && block.shape().rank() == 1 ? block.as<bool>() : nullptr;
+}
+
 Result<std::int64_t> int_result(const Tensor& value, std::string_view what) {
   if (value.dtype() != DType::kInt64 || value.shape().rank() != 0) {
     return invalid_argument("`", what,

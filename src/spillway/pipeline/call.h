@@ -23,6 +23,8 @@ Status check_predicate(const Function& predicate);
 
 // Reads a scalar result: a predicate, a key.
 Result<bool> bool_result(const Chunk& results, std::int64_t row, std::string_view what);
+// The same for all rows at once, where they are one block of booleans; null otherwise.
+const bool* bool_results(const Chunk& results);
 Result<std::int64_t> int_result(const Tensor& value, std::string_view what);
 Result<NodePtr> dataset_result(const Tensor& value, std::string_view what);
 

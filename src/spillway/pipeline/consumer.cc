@@ -94,8 +94,10 @@ Next Consumer::next() {
   chunk_rows_ = chunk.rows();
   chunk_origins_ = chunk.origins();
   if (structure_ == nullptr) structure_ = chunk.structure();
-  // Grow towards a millisecond's worth; shrink when one pull takes much longer.
-  if (took < run_->options().read_ahead_ns / 2 && chunk_rows_ >= rows_) {
+  // Grow towards a millisecond's worth, also where a filter leaves fewer rows than were asked for;
+  // shrink when one pull takes much longer.
+  constexpr std::int64_t kLeft = 8;
+  if (took < run_->options().read_ahead_ns / 2 && chunk_rows_ * kLeft >= rows_) {
     rows_ = std::min(rows_ * 2, kMostRows);
   } else if (took > run_->options().read_ahead_ns * 2) {
     rows_ = std::max<std::int64_t>(rows_ / 2, 1);

@@ -55,7 +55,8 @@ class BatchIterator final : public Iterator {
         size_(context.node().int_param("batch_size")),
         drop_(context.node().bool_param("drop_remainder")),
         structure_(context.node().structure()),
-        available_(context.node().inputs()[0]->cardinality()) {
+        available_(context.node().inputs()[0]->cardinality()),
+        overpull_(may_overpull(*context.node().inputs()[0])) {
     const StructurePtr& row = context.node().inputs()[0]->structure();
     row_bytes_ = row == nullptr ? -1 : row->static_bytes();
   }
@@ -102,10 +103,12 @@ class BatchIterator final : public Iterator {
     }
   }
 
-  // As many whole batches as the demand has room for, at least the rest of this one.
+  // As many whole batches as the demand has room for, at least the rest of this one. What is too
+  // much goes back to the input.
   Demand wish(const Demand& demand, std::int64_t have) const {
     Demand out{size_ - have, std::max(demand.bytes, kPiece), std::max(demand.time_ns, kPieceTime)};
-    if (have > 0) return out;
+    // A filter gives fewer rows than asked: where nobody sees the surplus, ask for more.
+    if (have > 0 && !overpull_) return out;
     std::int64_t batches = std::max<std::int64_t>(1, demand.rows);
     std::int64_t batch_bytes = 0;
     if (row_bytes_ > 0 && !__builtin_mul_overflow(row_bytes_, size_, &batch_bytes)) {
@@ -189,7 +192,8 @@ class BatchIterator final : public Iterator {
   const bool drop_;
   StructurePtr structure_;
   std::optional<RowGatherer> batch_;
-  const std::int64_t available_;  // the input's cardinality
+  const std::int64_t available_;
+  const bool overpull_;  // the input's cardinality
   std::int64_t row_bytes_;
 };
 

@@ -26,6 +26,12 @@ class FilterIterator final : public Iterator {
       Function::Outcome outcome = call_rows(stage(), *predicate_, rows, first, epoch());
       std::int64_t tested = 0;
       std::vector<std::int64_t> kept;
+      if (const bool* verdicts = bool_results(outcome.out)) {
+        kept.reserve(static_cast<std::size_t>(outcome.out.rows()));
+        for (; tested < outcome.out.rows(); ++tested) {
+          if (verdicts[tested]) kept.push_back(tested);
+        }
+      }
       for (; tested < outcome.out.rows(); ++tested) {
         auto keep = bool_result(outcome.out, tested, "predicate");
         if (!keep.ok()) {

@@ -38,7 +38,7 @@ def _source(op: dict[str, Any]) -> str:
 
 
 def _function(op: dict[str, Any]) -> Callable[..., Any]:
-    namespace: dict[str, Any] = {"_apply": apply, "__name__": "spillway.ops"}
+    namespace: dict[str, Any] = {"_apply": apply, "__name__": "spillway.native_ops"}
     exec(compile(_source(op), "<spillway ops>", "exec"), namespace)
     function: Callable[..., Any] = namespace[op["name"]]
     function.__doc__ = "\n\n".join(part for part in (op["summary"], op["example"]) if part)

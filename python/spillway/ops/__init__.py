@@ -1,0 +1,87 @@
+"""TensorFlow's functions of tensors, by TensorFlow's names: what `spillway.tf` shows of them.
+
+Thin: each names an op of the engine, or is made of a few. Modules below (`math`, `strings` ...) are
+`tf.math`, `tf.strings` ...
+"""
+
+from spillway.native_ops import names as _names
+from spillway.ops import bitwise, debugging, linalg, math, nn, strings
+from spillway.ops._arrays import (
+    boolean_mask,
+    broadcast_static_shape,
+    broadcast_to,
+    concat,
+    ensure_shape,
+    expand_dims,
+    gather,
+    identity,
+    one_hot,
+    pad,
+    rank,
+    repeat,
+    reverse,
+    sequence_mask,
+    size,
+    slice,
+    split,
+    squeeze,
+    stack,
+    tile,
+    transpose,
+    unique,
+    unstack,
+    where,
+)
+from spillway.ops._constants import (
+    cast,
+    constant,
+    convert_to_tensor,
+    eye,
+    fill,
+    get_static_value,
+    ones,
+    ones_like,
+    range,
+    saturate_cast,
+    zeros,
+    zeros_like,
+)
+from spillway.ops._control import (
+    Assert,
+    case,
+    cond,
+    control_dependencies,
+    device,
+    group,
+    init_scope,
+    map_fn,
+    name_scope,
+    no_op,
+    switch_case,
+    while_loop,
+)
+from spillway.ops._functions import function, numpy_function, py_function
+from spillway.ops._math import (
+    abs,
+    add,
+    add_n,
+    argmax,
+    argmin,
+    clip_by_value,
+    divide,
+    equal,
+    matmul,
+    multiply,
+    norm,
+    not_equal,
+)
+from spillway.ops._math import divide as truediv
+from spillway.tensor_convert import is_tensor
+
+globals().update(_names(""))
+newaxis = None
+__all__ = sorted(
+    name
+    for name, value in globals().items()
+    if not name.startswith("_") and name not in ("random",)
+)

@@ -1,0 +1,296 @@
+"""Moving items: shapes, slices, gathering."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spillway.dtypes import as_dtype
+from spillway.errors import ShapeError
+from spillway.native_ops import call
+from spillway.ops._constants import _dims, cast, range
+from spillway.shapes import TensorShape
+from spillway.tensor_convert import is_tensor, refuse, to_tensor
+
+
+def moved(name: str, tensor: Any, *parameters: Any) -> Any:
+    """An op that moves items, on strings too."""
+    kind = tensor[0] if isinstance(tensor, list) else tensor
+    return call(f"{name}_strings" if kind.dtype.name == "string" else name, tensor, *parameters)
+
+
+def _tensors(values: Any) -> list[Any]:
+    """A list of tensors of one dtype: that of the first tensor among them."""
+    values = list(values) if isinstance(values, (list, tuple)) or is_tensor(values) else [values]
+    dtype = next((value._dtype_name for value in values if is_tensor(value)), None)
+    if dtype is None and values:
+        dtype = to_tensor(values[0])._dtype_name
+    return [to_tensor(value, dtype) if not is_tensor(value) else value for value in values]
+
+
+def concat(values: Any, axis: Any, name: Any = "concat") -> Any:
+    """Joins tensors along an axis they have.
+
+    >>> concat([[1, 2], [3]], 0)
+    Tensor([1 2 3], shape=(3,), dtype=int32)
+    """
+    return moved("concat", _tensors(values), int(axis))
+
+
+def stack(values: Any, axis: int = 0, name: Any = "stack") -> Any:
+    """Joins tensors of one shape along a new axis.
+
+    >>> stack([1, 2])
+    Tensor([1 2], shape=(2,), dtype=int32)
+    """
+    return moved("stack", _tensors(values), int(axis))
+
+
+def unstack(value: Any, num: Any = None, axis: int = 0, name: Any = "unstack") -> list[Any]:
+    """The tensors along an axis.
+
+    >>> unstack([[1, 2], [3, 4]])[1]
+    Tensor([3 4], shape=(2,), dtype=int32)
+    """
+    return list(moved("unstack", to_tensor(value), num, int(axis)))
+
+
+def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None,
+          name: Any = "split") -> list[Any]:
+    """Cuts along an axis: into equal parts, or parts of the sizes given.
+
+    >>> [part.numpy().tolist() for part in split([1, 2, 3], [2, 1])]
+    [[1, 2], [3]]
+    """
+    return list(moved("split", to_tensor(value), num_or_size_splits, int(axis)))
+
+
+def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: Any = "transpose") -> Any:
+    """The axes in another order; reversed by default.
+
+    >>> transpose([[1, 2], [3, 4]])
+    Tensor(
+    [[1 3]
+     [2 4]], shape=(2, 2), dtype=int32)
+    """
+    a = to_tensor(a)
+    out = moved("transpose", a, perm if perm is None else to_tensor(perm))
+    return call("conj", out) if conjugate and a.dtype.is_complex else out
+
+
+def expand_dims(input: Any, axis: Any, name: Any = None) -> Any:
+    """A new axis of length one.
+
+    >>> expand_dims([1, 2], 0).shape.as_list()
+    [1, 2]
+    """
+    return call("expand_dims", to_tensor(input), int(axis))
+
+
+def squeeze(input: Any, axis: Any = None, name: Any = None) -> Any:
+    """Without the axes of length one.
+
+    >>> squeeze([[1]])
+    Tensor(1, shape=(), dtype=int32)
+    """
+    return call("squeeze", to_tensor(input), axis)
+
+
+def gather(params: Any, indices: Any, validate_indices: Any = None, axis: Any = None,
+           batch_dims: int = 0, name: Any = None) -> Any:
+    """The slices of `params` at `indices` along an axis.
+
+    >>> gather([10, 20, 30], [2, 0])
+    Tensor([30 10], shape=(2,), dtype=int32)
+    """
+    axis = batch_dims if axis is None else int(axis)
+    return moved("gather", to_tensor(params), to_tensor(indices), axis, batch_dims)
+
+
+def slice(input_: Any, begin: Any, size: Any, name: Any = None) -> Any:
+    """`size` items of each axis from `begin` on; -1: all that are left.
+
+    >>> slice([1, 2, 3], [1], [2])
+    Tensor([2 3], shape=(2,), dtype=int32)
+    """
+    begin, size = to_tensor(begin), to_tensor(size)
+    return moved("slice", to_tensor(input_), cast(begin, "int64"), cast(size, "int64"))
+
+
+def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0,
+        name: Any = None) -> Any:
+    """Room around the items.
+
+    >>> pad([1], [[1, 2]])
+    Tensor([0 1 0 0], shape=(4,), dtype=int32)
+    """
+    tensor = to_tensor(tensor)
+    if tensor.dtype.name == "string":
+        constant_values = "" if constant_values == 0 else constant_values
+    value = constant_values if is_tensor(constant_values) else to_tensor(
+        constant_values, tensor.dtype.name)
+    return moved("pad", tensor, cast(to_tensor(paddings), "int64"), value, mode.upper())
+
+
+def tile(input: Any, multiples: Any, name: Any = None) -> Any:
+    """Repeats the whole along each axis.
+
+    >>> tile([1, 2], [2])
+    Tensor([1 2 1 2], shape=(4,), dtype=int32)
+    """
+    return moved("tile", to_tensor(input), cast(to_tensor(multiples), "int64"))
+
+
+def reverse(tensor: Any, axis: Any, name: Any = None) -> Any:
+    """The items of some axes in reverse order.
+
+    >>> reverse([1, 2, 3], [0])
+    Tensor([3 2 1], shape=(3,), dtype=int32)
+    """
+    return moved("reverse", to_tensor(tensor), axis)
+
+
+def broadcast_to(input: Any, shape: Any, name: Any = None) -> Any:
+    """The same items, repeated to fill a shape.
+
+    >>> broadcast_to([1], [2])
+    Tensor([1 1], shape=(2,), dtype=int32)
+    """
+    return moved("broadcast_to", to_tensor(input), _dims(shape))
+
+
+def where(condition: Any, x: Any = None, y: Any = None, name: Any = None) -> Any:
+    """x where the condition holds, else y; with only the condition, where it holds.
+
+    >>> where([True, False], 1, 2), where([False, True])
+    (Tensor([1 2], shape=(2,), dtype=int32), Tensor([[1]], shape=(1, 1), dtype=int64))
+    """
+    condition = to_tensor(condition)
+    if x is None and y is None:
+        return call("where_indices", condition)
+    if x is None or y is None:
+        refuse("ValueError", "x and y must both be non-None or both be None.")
+    x, y = _tensors([x, y]) if is_tensor(x) or not is_tensor(y) else _tensors([y, x])[::-1]
+    if condition.dtype.name != "bool":
+        refuse("TypeError", f"the condition must be bool: {condition.dtype}")
+    return call("select_strings" if x.dtype.name == "string" else "select", condition, x, y)
+
+
+def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: Any = "boolean_mask") -> Any:
+    """The items for which the mask holds.
+
+    >>> boolean_mask([1, 2, 3], [True, False, True])
+    Tensor([1 3], shape=(2,), dtype=int32)
+    """
+    return moved("boolean_mask", to_tensor(tensor), to_tensor(mask), 0 if axis is None else axis)
+
+
+def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = None, axis: Any = None,
+            dtype: Any = None, name: Any = None) -> Any:
+    """On where the index says, off elsewhere.
+
+    >>> one_hot([1], 3)
+    Tensor([[0. 1. 0.]], shape=(1, 3), dtype=float32)
+    """
+    if dtype is None:
+        given = next((v for v in (on_value, off_value) if v is not None), None)
+        dtype = "float32" if given is None else to_tensor(given).dtype.name
+    name_ = as_dtype(dtype).name
+    on = to_tensor(1 if on_value is None else on_value, name_) if name_ != "bool" else to_tensor(
+        True if on_value is None else bool(on_value))
+    off = to_tensor(0 if off_value is None else off_value, name_) if name_ != "bool" else to_tensor(
+        False if off_value is None else bool(off_value))
+    return call("one_hot", to_tensor(indices), int(depth), on, off, -1 if axis is None else axis)
+
+
+def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = "bool", name: Any = None) -> Any:
+    """True for the first `length` places of each row.
+
+    >>> sequence_mask([1, 2])
+    Tensor(
+    [[ True False]
+     [ True  True]], shape=(2, 2), dtype=bool)
+    """
+    lengths = to_tensor(lengths)
+    if maxlen is None:
+        maxlen = call("reduce_max", lengths, None, False)
+    row = range(0, cast(to_tensor(maxlen), lengths.dtype), 1, lengths.dtype)
+    return cast(call("less", row, call("expand_dims", lengths, -1)), dtype)
+
+
+def repeat(input: Any, repeats: Any, axis: Any = None, name: Any = None) -> Any:
+    """Each item so many times.
+
+    >>> repeat([1, 2], 2)
+    Tensor([1 1 2 2], shape=(4,), dtype=int32)
+    """
+    x = to_tensor(input)
+    if axis is None:
+        x, axis = call("reshape", x, np.array([-1])), 0
+    counts = to_tensor(repeats)
+    length = x.shape[axis]
+    if counts.shape.rank == 0 or counts.shape.as_list() == [1]:
+        counts = broadcast_to(call("reshape", counts, np.zeros(0, np.int32)), [length])
+    mask = sequence_mask(counts)
+    index = boolean_mask(broadcast_to(expand_dims(range(length), 1), call("shape", mask, "int64")),
+                         mask)
+    return gather(x, index, axis=axis)
+
+
+def unique(x: Any, out_idx: Any = "int32", name: Any = None) -> Any:
+    """The different items in order of appearance, and where each item is among them.
+
+    >>> [part.numpy().tolist() for part in unique([3, 1, 3])]
+    [[3, 1], [0, 1, 0]]
+    """
+    return call("unique", to_tensor(x), out_idx)
+
+
+def ensure_shape(x: Any, shape: Any, name: Any = None) -> Any:
+    """The tensor itself, when its shape fits.
+
+    >>> ensure_shape([1, 2], [None]).shape.as_list()
+    [2]
+    """
+    x = to_tensor(x)
+    if not TensorShape(shape).is_compatible_with(x.shape):
+        raise ShapeError(f"Shape of tensor {x.shape} is not compatible with expected shape "
+                         f"{TensorShape(shape)}.")
+    return x
+
+
+def identity(input: Any, name: Any = None) -> Any:
+    """The same tensor.
+
+    >>> identity(3)
+    Tensor(3, shape=(), dtype=int32)
+    """
+    return call("identity", to_tensor(input))
+
+
+def rank(input: Any, name: Any = None) -> Any:
+    """The number of axes, as a tensor.
+
+    >>> rank([[1]])
+    Tensor(2, shape=(), dtype=int32)
+    """
+    return call("rank", to_tensor(input))
+
+
+def size(input: Any, out_type: Any = "int32", name: Any = None) -> Any:
+    """The number of items, as a tensor.
+
+    >>> size([[1, 2]])
+    Tensor(2, shape=(), dtype=int32)
+    """
+    return call("size", to_tensor(input), out_type)
+
+
+def broadcast_static_shape(shape_x: Any, shape_y: Any) -> Any:
+    """The shape two shapes broadcast to.
+
+    >>> broadcast_static_shape(TensorShape([2, 1]), TensorShape([3])).as_list()
+    [2, 3]
+    """
+    return TensorShape(np.broadcast_shapes(tuple(shape_x), tuple(shape_y)))

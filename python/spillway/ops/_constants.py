@@ -1,0 +1,199 @@
+"""Tensors from values and shapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spillway.dtypes import as_dtype
+from spillway.native_ops import call
+from spillway.tensor_convert import is_tensor, refuse, to_tensor
+
+
+def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, name: Any = None) -> Any:
+    """A tensor of a Python or NumPy value, with TensorFlow's defaults.
+
+    >>> convert_to_tensor([1, 2])
+    Tensor([1 2], shape=(2,), dtype=int32)
+    """
+    if dtype is None and dtype_hint is not None and not is_tensor(value):
+        try:
+            return to_tensor(value, as_dtype(dtype_hint).name)
+        except (TypeError, ValueError):
+            return to_tensor(value)
+    return to_tensor(value, None if dtype is None else as_dtype(dtype).name)
+
+
+def constant(value: Any, dtype: Any = None, shape: Any = None, name: Any = "Const") -> Any:
+    """A tensor of a value as it is now; one number fills the whole `shape`.
+
+    >>> constant(0.5, shape=[2])
+    Tensor([0.5 0.5], shape=(2,), dtype=float32)
+    """
+    if is_tensor(value) and dtype is not None and value.dtype != as_dtype(dtype):
+        return cast(value, dtype)
+    made = convert_to_tensor(value, dtype)
+    if shape is None:
+        return made
+    wanted = tuple(int(dim) for dim in (shape.as_list() if hasattr(shape, "as_list") else shape))
+    if tuple(made.shape) == wanted:
+        return made
+    items = int(np.prod(wanted, dtype=np.int64))
+    have = int(np.prod(tuple(made.shape), dtype=np.int64))
+    if have == 1:
+        return fill(wanted, call("reshape", made, np.zeros(0, np.int32)))
+    if have != items:
+        refuse("TypeError", f"Eager execution of tf.constant with unsupported shape: {have} items "
+               f"do not fill the shape {wanted}")
+    return call("reshape", made, np.array(wanted, np.int64))
+
+
+def cast(x: Any, dtype: Any, name: Any = None) -> Any:
+    """The same items as another dtype.
+
+    >>> cast([1.9, -1.9], "int32")
+    Tensor([ 1 -1], shape=(2,), dtype=int32)
+    """
+    x = to_tensor(x)
+    dtype = as_dtype(dtype)
+    return x if x.dtype == dtype else call("cast", x, dtype.name)
+
+
+def saturate_cast(value: Any, dtype: Any, name: Any = None) -> Any:
+    """The same items as another dtype; what does not fit becomes the nearest that does.
+
+    >>> saturate_cast([300, -5], "uint8")
+    Tensor([255   0], shape=(2,), dtype=uint8)
+    """
+    value = to_tensor(value)
+    dtype = as_dtype(dtype)
+    low, high = max(value.dtype.min, dtype.min), min(value.dtype.max, dtype.max)
+    if value.dtype.min < dtype.min:
+        value = call("maximum", value, to_tensor(low, value.dtype.name))
+    if value.dtype.max > dtype.max:
+        value = call("minimum", value, to_tensor(high, value.dtype.name))
+    return cast(value, dtype)
+
+
+def _dims(shape: Any) -> Any:
+    if hasattr(shape, "as_list"):
+        shape = shape.as_list()
+    if is_tensor(shape):
+        return shape
+    if isinstance(shape, (list, tuple)) and any(is_tensor(dim) for dim in shape):
+        return to_tensor([dim if is_tensor(dim) else to_tensor(dim) for dim in shape])
+    array = np.asarray(shape)
+    return to_tensor(array.astype(np.int64).reshape(-1) if array.ndim == 0 else
+                     array.astype(np.int64))
+
+
+def fill(dims: Any, value: Any, name: Any = None, layout: Any = None) -> Any:
+    """A tensor of one value, everywhere.
+
+    >>> fill([2, 2], 7)
+    Tensor(
+    [[7 7]
+     [7 7]], shape=(2, 2), dtype=int32)
+    """
+    value = to_tensor(value)
+    return call("fill_strings" if value.dtype.name == "string" else "fill", _dims(dims), value)
+
+
+def zeros(shape: Any, dtype: Any = "float32", name: Any = None, layout: Any = None) -> Any:
+    """Zeros: empty strings for strings, False for bools.
+
+    >>> zeros([2])
+    Tensor([0. 0.], shape=(2,), dtype=float32)
+    """
+    return fill(shape, _value(0, dtype))
+
+
+def ones(shape: Any, dtype: Any = "float32", name: Any = None, layout: Any = None) -> Any:
+    """Ones.
+
+    >>> ones([2], "int32")
+    Tensor([1 1], shape=(2,), dtype=int32)
+    """
+    return fill(shape, _value(1, dtype))
+
+
+def zeros_like(input: Any, dtype: Any = None, name: Any = None, layout: Any = None) -> Any:
+    """Zeros of the shape of another.
+
+    >>> zeros_like([1, 2])
+    Tensor([0 0], shape=(2,), dtype=int32)
+    """
+    return _like(input, dtype, 0)
+
+
+def ones_like(input: Any, dtype: Any = None, name: Any = None, layout: Any = None) -> Any:
+    """Ones of the shape of another.
+
+    >>> ones_like([1.5])
+    Tensor([1.], shape=(1,), dtype=float32)
+    """
+    return _like(input, dtype, 1)
+
+
+def _like(input: Any, dtype: Any, number: int) -> Any:
+    x = to_tensor(input)
+    return fill(call("shape", x, "int64"), _value(number, x.dtype if dtype is None else dtype))
+
+
+def _value(number: int, dtype: Any) -> Any:
+    dtype = as_dtype(dtype)
+    if dtype.name == "string":
+        return to_tensor("") if number == 0 else refuse("TypeError", "there is no string for one")
+    return to_tensor(np.array(number).astype(dtype.as_numpy_dtype))
+
+
+def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: Any = "range") -> Any:
+    """Numbers from start to limit, limit excluded, `delta` apart.
+
+    >>> range(3), range(1, 2, 0.5)
+    (Tensor([0 1 2], shape=(3,), dtype=int32), Tensor([1.  1.5], shape=(2,), dtype=float32))
+    """
+    if limit is None:
+        start, limit = 0, start
+    parts = [to_tensor(part) if dtype is None else _as(part, as_dtype(dtype).name)
+             for part in (start, limit, delta)]
+    if dtype is None:
+        order = ["int32", "int64", "float32", "float64"]
+        widest = max((part.dtype.name for part in parts), key=order.index)
+        parts = [cast(part, widest) for part in parts]
+    return call("range", *parts)
+
+
+def _as(value: Any, dtype: str) -> Any:
+    return cast(value, dtype) if is_tensor(value) else to_tensor(value, dtype)
+
+
+def eye(num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = "float32",
+        name: Any = None) -> Any:
+    """Ones on the diagonal.
+
+    >>> eye(2)
+    Tensor(
+    [[1. 0.]
+     [0. 1.]], shape=(2, 2), dtype=float32)
+    """
+    columns = num_rows if num_columns is None else num_columns
+    rows = call("reshape", range(num_rows), np.array([-1, 1]))
+    same = call("equal", rows, range(columns))
+    out = cast(same, dtype)
+    if batch_shape is None:
+        return out
+    dims = [*np.asarray(batch_shape).tolist(), int(num_rows), int(columns)]
+    return call("broadcast_to", out, np.array(dims, np.int64))
+
+
+def get_static_value(tensor: Any, partial: bool = False) -> Any:
+    """The value where it is known now, else None.
+
+    >>> get_static_value(constant([1, 2]))
+    array([1, 2], dtype=int32)
+    """
+    if not is_tensor(tensor):
+        return None
+    return None if tensor._symbolic else tensor.numpy()

@@ -1,0 +1,272 @@
+"""Arithmetic where dtypes decide the op, and what is made of several ops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spillway.dtypes import as_dtype
+from spillway.native_ops import call
+from spillway.ops._constants import cast
+from spillway.tensor_convert import is_tensor, refuse, to_tensor
+from spillway.tensor_ops import op_for
+
+
+def both(x: Any, y: Any) -> tuple[Any, Any]:
+    """Two tensors of one dtype: a Python or NumPy value takes that of the tensor beside it."""
+    if is_tensor(x):
+        return x, y if is_tensor(y) else to_tensor(y, x._dtype_name)
+    if is_tensor(y):
+        return to_tensor(x, y._dtype_name), y
+    x = to_tensor(x)
+    return x, to_tensor(y, x._dtype_name)
+
+
+def _binary(name: str, x: Any, y: Any) -> Any:
+    x, y = both(x, y)
+    return call(op_for(name, x._dtype_name), x, y)
+
+
+def add(x: Any, y: Any, name: Any = None) -> Any:
+    """x + y, item by item; strings are joined.
+
+    >>> add([1, 2], 3), add("a", "b")
+    (Tensor([4 5], shape=(2,), dtype=int32), Tensor(b'ab', shape=(), dtype=string))
+    """
+    return _binary("add", x, y)
+
+
+def multiply(x: Any, y: Any, name: Any = None) -> Any:
+    """x * y, item by item.
+
+    >>> multiply([1, 2], 3)
+    Tensor([3 6], shape=(2,), dtype=int32)
+    """
+    return _binary("multiply", x, y)
+
+
+def equal(x: Any, y: Any, name: Any = None) -> Any:
+    """x == y, item by item.
+
+    >>> equal([1, 2], 2)
+    Tensor([False  True], shape=(2,), dtype=bool)
+    """
+    return _binary("equal", x, y)
+
+
+def not_equal(x: Any, y: Any, name: Any = None) -> Any:
+    """x != y, item by item.
+
+    >>> not_equal("a", ["a", "b"])
+    Tensor([False  True], shape=(2,), dtype=bool)
+    """
+    return _binary("not_equal", x, y)
+
+
+def divide(x: Any, y: Any, name: Any = None) -> Any:
+    """x / y; integers become floats first.
+
+    >>> divide(3, 2)
+    Tensor(1.5, shape=(), dtype=float64)
+    """
+    x, y = both(x, y)
+    return x / y
+
+
+def divide_no_nan(x: Any, y: Any, name: Any = None) -> Any:
+    """x / y, and 0 where y is 0.
+
+    >>> divide_no_nan([1.0, 1.0], [0.0, 2.0])
+    Tensor([0.  0.5], shape=(2,), dtype=float32)
+    """
+    x, y = both(x, y)
+    zero = call("equal", y, to_tensor(0, y._dtype_name))
+    safe = call("select", zero, to_tensor(1, y._dtype_name), y)
+    quotient = x / safe
+    return call("select", zero, to_tensor(0, quotient._dtype_name), quotient)
+
+
+def abs(x: Any, name: Any = None) -> Any:
+    """The absolute value.
+
+    >>> abs([-1, 2])
+    Tensor([1 2], shape=(2,), dtype=int32)
+    """
+    x = to_tensor(x)
+    return call(op_for("abs", x._dtype_name), x)
+
+
+def logical_xor(x: Any, y: Any, name: Any = None) -> Any:
+    """Whether exactly one of them holds.
+
+    >>> logical_xor(True, [True, False])
+    Tensor([False  True], shape=(2,), dtype=bool)
+    """
+    return call("not_equal", *both(x, y))
+
+
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: Any = None) -> Any:
+    """Between a minimum and a maximum.
+
+    >>> clip_by_value([1, 5, 9], 2, 6)
+    Tensor([2 5 6], shape=(3,), dtype=int32)
+    """
+    t = to_tensor(t)
+    low = to_tensor(clip_value_min, t._dtype_name)
+    return call("maximum", call("minimum", t, to_tensor(clip_value_max, t._dtype_name)), low)
+
+
+def argmax(input: Any, axis: Any = None, output_type: Any = "int64", name: Any = None) -> Any:
+    """The place of the largest item along an axis, the first of equals.
+
+    >>> argmax([1, 3, 3])
+    Tensor(1, shape=(), dtype=int64)
+    """
+    return call("argmax", to_tensor(input), 0 if axis is None else axis, output_type)
+
+
+def argmin(input: Any, axis: Any = None, output_type: Any = "int64", name: Any = None) -> Any:
+    """The place of the smallest item along an axis, the first of equals.
+
+    >>> argmin([1, 3, 3])
+    Tensor(0, shape=(), dtype=int64)
+    """
+    return call("argmin", to_tensor(input), 0 if axis is None else axis, output_type)
+
+
+def reduce_variance(input_tensor: Any, axis: Any = None, keepdims: bool = False,
+                    name: Any = None) -> Any:
+    """The mean square distance from the mean.
+
+    >>> reduce_variance([1.0, 3.0])
+    Tensor(1.0, shape=(), dtype=float32)
+    """
+    x = to_tensor(input_tensor)
+    if not x.dtype.is_floating:
+        refuse("TypeError", f"Input must be either real or complex: {x.dtype}")
+    centred = call("subtract", x, call("reduce_mean", x, axis, True))
+    return call("reduce_mean", call("square", centred), axis, keepdims)
+
+
+def reduce_std(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: Any = None) -> Any:
+    """The standard deviation.
+
+    >>> reduce_std([1.0, 3.0])
+    Tensor(1.0, shape=(), dtype=float32)
+    """
+    return call("sqrt", reduce_variance(input_tensor, axis, keepdims))
+
+
+def reduce_logsumexp(input_tensor: Any, axis: Any = None, keepdims: bool = False,
+                     name: Any = None) -> Any:
+    """log(sum(exp(x))), without overflow.
+
+    >>> reduce_logsumexp([0.0, 0.0])
+    Tensor(0.6931472, shape=(), dtype=float32)
+    """
+    x = to_tensor(input_tensor)
+    top = call("reduce_max", x, axis, True)
+    top = call("select", call("is_finite", top), top, to_tensor(0, x._dtype_name))
+    total = call("log", call("reduce_sum", call("exp", call("subtract", x, top)), axis, True))
+    out = call("add", total, top)
+    return out if keepdims else call("reduce_sum", out, axis, False)
+
+
+def count_nonzero(input: Any, axis: Any = None, keepdims: Any = None, dtype: Any = "int64",
+                  name: Any = None) -> Any:
+    """How many items are not zero.
+
+    >>> count_nonzero([0, 2, 3])
+    Tensor(2, shape=(), dtype=int64)
+    """
+    x = to_tensor(input)
+    zero = to_tensor("" if x._dtype_name == "string" else np.zeros((), x.dtype.as_numpy_dtype))
+    return call("reduce_sum", cast(not_equal(x, zero), dtype), axis, bool(keepdims))
+
+
+def add_n(inputs: Any, name: Any = None) -> Any:
+    """The sum of several tensors of one shape.
+
+    >>> add_n([[1, 2], [3, 4]])
+    Tensor([4 6], shape=(2,), dtype=int32)
+    """
+    total, *rest = [to_tensor(item) for item in inputs]
+    for item in rest:
+        total = call("add", total, item)
+    return total
+
+
+def norm(tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: bool = False,
+         name: Any = None) -> Any:
+    """The length of a vector: euclidean, 1 or inf.
+
+    >>> norm([3.0, 4.0])
+    Tensor(5.0, shape=(), dtype=float32)
+    """
+    x = to_tensor(tensor)
+    if ord in ("euclidean", 2):
+        return call("sqrt", call("reduce_sum", call("square", x), axis, keepdims))
+    if ord == 1:
+        return call("reduce_sum", abs(x), axis, keepdims)
+    if ord == np.inf:
+        return call("reduce_max", abs(x), axis, keepdims)
+    return refuse("ValueError", f"'ord' must be 'euclidean', 1, 2 or inf, got {ord}")
+
+
+def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: Any = None) -> Any:
+    """Divided by its euclidean length.
+
+    >>> l2_normalize([3.0, 4.0])
+    Tensor([0.6 0.8], shape=(2,), dtype=float32)
+    """
+    x = to_tensor(x)
+    square = call("reduce_sum", call("square", x), axis, True)
+    return call("multiply", x, call("rsqrt", call("maximum", square, to_tensor(epsilon, x._dtype_name))))
+
+
+def matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False,
+           adjoint_a: bool = False, adjoint_b: bool = False, a_is_sparse: bool = False,
+           b_is_sparse: bool = False, output_type: Any = None, grad_a: bool = False,
+           grad_b: bool = False, name: Any = None) -> Any:
+    """The matrix product, over any leading dimensions.
+
+    >>> matmul([[1, 2]], [[3], [4]])
+    Tensor([[11]], shape=(1, 1), dtype=int32)
+    """
+    a, b = both(a, b)
+    out = call("matmul", a, b, transpose_a or adjoint_a, transpose_b or adjoint_b)
+    return out if output_type is None else cast(out, output_type)
+
+
+def top_k(input: Any, k: Any = 1, sorted: bool = True, index_type: Any = "int32",
+          name: Any = None) -> Any:
+    """The k largest of the last axis, and their places.
+
+    >>> [part.numpy().tolist() for part in top_k([1, 5, 3], 2)]
+    [[5, 3], [1, 2]]
+    """
+    values, indices = call("top_k", to_tensor(input), int(k))
+    return TopK(values, cast(indices, as_dtype(index_type)))
+
+
+class TopK(tuple[Any, Any]):
+    """The result of `top_k`: values and indices."""
+
+    __slots__ = ()
+
+    def __new__(cls, values: Any, indices: Any) -> TopK:
+        """Two tensors of one shape."""
+        return super().__new__(cls, (values, indices))
+
+    @property
+    def values(self) -> Any:
+        """The largest items."""
+        return self[0]
+
+    @property
+    def indices(self) -> Any:
+        """Where they were."""
+        return self[1]
+
+

@@ -1,0 +1,141 @@
+"""`tf.random`: numbers by Philox. Seeds are fixed at the line that draws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spillway.dtypes import as_dtype
+from spillway.native_ops import INDEX, call
+from spillway.ops._constants import _dims
+from spillway.seeds import seed_pair
+from spillway.symbolic import tracing_now
+from spillway.tensor_convert import to_tensor
+
+
+def _shape(shape: Any) -> list[int]:
+    dims = _dims(shape)
+    return [int(dim) for dim in np.asarray(dims.numpy()).ravel()]
+
+
+def _seeds(seed: Any) -> tuple[int, int]:
+    """The pair a stateful op draws from: TensorFlow's rules; fresh ones where none is given."""
+    first, second = seed_pair(seed)
+    if first == 0 and second == 0:
+        drawn = np.random.SeedSequence().generate_state(2, np.uint32)
+        return int(drawn[0]), int(drawn[1])
+    return first, second
+
+
+def normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = "float32", seed: Any = None,
+           name: Any = None) -> Any:
+    """Numbers of the normal distribution.
+
+    >>> normal([2, 3]).shape.as_list()
+    [2, 3]
+    """
+    first, second = _seeds(seed)
+    x = call("random_normal", _shape(shape), first, second, as_dtype(dtype).name, tracing_now())
+    return _scaled(x, stddev, mean)
+
+
+def _scaled(x: Any, by: Any, plus: Any) -> Any:
+    if not (isinstance(by, float) and by == 1.0):
+        x = x * by
+    return x if isinstance(plus, float) and plus == 0.0 else x + plus
+
+
+def truncated_normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = "float32",
+                     seed: Any = None, name: Any = None) -> Any:
+    """Normal numbers within two standard deviations.
+
+    >>> truncated_normal([2]).shape.as_list()
+    [2]
+    """
+    first, second = _seeds(seed)
+    x = call("random_truncated_normal", _shape(shape), first, second, as_dtype(dtype).name,
+             tracing_now())
+    return _scaled(x, stddev, mean)
+
+
+def uniform(shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = "float32",
+            seed: Any = None, name: Any = None) -> Any:
+    """Numbers between minval and maxval, maxval excluded.
+
+    >>> uniform([2], 0, 10, dtype="int32").shape.as_list()
+    [2]
+    """
+    dtype = as_dtype(dtype)
+    first, second = _seeds(seed)
+    if dtype.is_integer:
+        if maxval is None:
+            raise ValueError("Must specify maxval for integer dtype")
+        low, high = (to_tensor(v, dtype.name) for v in (minval, maxval))
+        return call("random_uniform_int", low, high, _shape(shape), first, second, tracing_now())
+    x = call("random_uniform", _shape(shape), first, second, dtype.name, tracing_now())
+    top = 1 if maxval is None else maxval
+    if minval == 0 and top == 1:
+        return x
+    low, high = to_tensor(minval, dtype.name), to_tensor(top, dtype.name)
+    return x * (high - low) + low
+
+
+def stateless_uniform(shape: Any, seed: Any, minval: Any = 0, maxval: Any = None,
+                      dtype: Any = "float32", name: Any = None, alg: Any = "auto_select") -> Any:
+    """Numbers between minval and maxval that depend on the seed alone.
+
+    >>> stateless_uniform([2], [1, 2])
+    Tensor([0.57252395 0.36945045], shape=(2,), dtype=float32)
+    """
+    dtype = as_dtype(dtype)
+    seed = to_tensor(seed)
+    if dtype.is_integer:
+        if minval is None and maxval is None:
+            return call("stateless_uniform_full_int", _shape(shape), seed, dtype.name)
+        if maxval is None:
+            raise ValueError("Must specify maxval for integer dtype")
+        low, high = (to_tensor(v, dtype.name) for v in (minval, maxval))
+        return call("stateless_random_uniform_int", _shape(shape), seed, low, high)
+    x = call("stateless_random_uniform", _shape(shape), seed, dtype.name)
+    top = 1 if maxval is None else maxval
+    low, high = to_tensor(minval, dtype.name), to_tensor(top, dtype.name)
+    return x * (high - low) + low
+
+
+def stateless_normal(shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0,
+                     dtype: Any = "float32", name: Any = None, alg: Any = "auto_select") -> Any:
+    """Normal numbers that depend on the seed alone.
+
+    >>> stateless_normal([1], [1, 2]).shape.as_list()
+    [1]
+    """
+    x = call("stateless_random_normal", _shape(shape), to_tensor(seed), as_dtype(dtype).name)
+    return x * stddev + mean
+
+
+def stateless_truncated_normal(shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0,
+                               dtype: Any = "float32", name: Any = None,
+                               alg: Any = "auto_select") -> Any:
+    """Normal numbers within two standard deviations that depend on the seed alone.
+
+    >>> stateless_truncated_normal([1], [1, 2]).shape.as_list()
+    [1]
+    """
+    x = call("stateless_truncated_normal", _shape(shape), to_tensor(seed), as_dtype(dtype).name)
+    return x * stddev + mean
+
+
+def shuffle(value: Any, seed: Any = None, name: Any = None) -> Any:
+    """The slices along the first axis in another order.
+
+    >>> sorted(shuffle([1, 2, 3]).numpy().tolist())
+    [1, 2, 3]
+    """
+    first, second = _seeds(seed)
+    return call("random_shuffle", to_tensor(value), first, second)
+
+
+__all__ = ["normal", "truncated_normal", "uniform", "stateless_uniform", "stateless_normal",
+           "stateless_truncated_normal", "shuffle"]
+__all__ = [name for name in __all__ if name != "shuffle" or "random_shuffle" in INDEX]
