@@ -8,6 +8,7 @@
 #include "spillway/graph/evaluate.h"
 #include "spillway/graph/graph.h"
 #include "spillway/pipeline/graph_function.h"
+#include "numpy_loops.h"
 #include "tensors.h"
 
 namespace nb = nanobind;
@@ -353,6 +354,18 @@ void bind_graph(nb::module_& m) {
     return function_to_python(
         make_graph_function(graph::Graph::make(std::move(params), std::move(outs)),
                             structure_of(structure), code, name));
+  });
+  m.def("apply_ufunc", [](nb::handle ufunc, nb::list inputs, const std::string& out) {
+    std::vector<Operand> operands;
+    for (nb::handle input : inputs) operands.push_back(operand_of(input.ptr()));
+    return steal(apply_ufunc(ufunc.ptr(), operands, dtype_from_name(out).value()));
+  });
+  // The same traced tensor as an instance of another of its classes.
+  m.def("as_instance", [](nb::handle tensor, nb::handle type) {
+    nb::object made = nb::inst_alloc(type);
+    new (nb::inst_ptr<NativeTensor>(made)) NativeTensor{operand_of(tensor.ptr())};
+    nb::inst_mark_ready(made);
+    return made;
   });
   m.def("graph_text", [](nb::list parameters, nb::list results) {
     std::vector<graph::NodePtr> params;

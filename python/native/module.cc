@@ -1,6 +1,7 @@
 #define SPILLWAY_IMPORTS_NUMPY
 #include "bindings.h"
 #include "file_watch.h"
+#include "numpy_loops.h"
 
 namespace nb = nanobind;
 
@@ -13,7 +14,7 @@ NB_MODULE(_native, m) {
 #endif
   using namespace spillway::python;
   m.doc() = "Native half of spillway; use the package, not this module.";
-  if (_import_array() < 0) throw nb::python_error();
+  if (_import_array() < 0 || !import_ufuncs()) throw nb::python_error();
   nb::set_leak_warnings(false);  // iterators may be alive at exit, by design
   FileWatch::install();
   bind_spec(m);

@@ -4,6 +4,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #define PY_ARRAY_UNIQUE_SYMBOL spillway_numpy_api
+#define PY_UFUNC_UNIQUE_SYMBOL spillway_ufunc_api
 #ifndef SPILLWAY_IMPORTS_NUMPY
 #define NO_IMPORT_ARRAY
 #endif

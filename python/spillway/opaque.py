@@ -20,6 +20,11 @@ def note(why: str) -> None:
         _notes.reasons.append(why)
 
 
+def tracing() -> bool:
+    """Whether a function is being traced on this thread."""
+    return _notes.reasons is not None
+
+
 @contextlib.contextmanager
 def noted() -> Iterator[list[str]]:
     """Collects the reasons that come up inside."""

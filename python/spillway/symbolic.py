@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from spillway import opaque
 from spillway.tensor import Tensor
 
 
@@ -30,3 +31,8 @@ class SymbolicTensor(Tensor):
 
     def __repr__(self) -> str:
         return f"Tensor(traced, shape={self.shape}, dtype={self.dtype.name})"
+
+
+def tracing_now() -> bool:
+    """Whether a function is being traced on this thread: random ops then draw for each row."""
+    return opaque.tracing()

@@ -39,6 +39,7 @@ class Tensor(_native.Tensor):
     __slots__ = ()
     # ndarray op Tensor: NumPy lets our reflected operator decide, as it does for TensorFlow.
     __array_priority__ = 100
+    _numpy = False  # whether it stands for a NumPy array, inside a trace
 
     def __new__(cls, array: Any) -> Tensor:
         made: Tensor = _native.constant(np.asarray(array), True)

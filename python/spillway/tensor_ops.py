@@ -51,6 +51,8 @@ def _same(symbol: str, x: Tensor, other: Any, swapped: bool) -> Any:
     dtype = x._dtype_name
     if is_tensor(other):
         if other._dtype_name != dtype:
+            if other._numpy:  # arrays take the tensor's dtype
+                return apply(INDEX["cast"], other, dtype)
             a, b = (other, x) if swapped else (x, other)
             refuse(
                 "TypeError",

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from spillway import _native, functions, nest, opaque, purity
+from spillway import _native, functions, nest, opaque, purity, traced_arrays
 from spillway.errors import SpillwayError
 from spillway.lines import PACKAGE, describe
 from spillway.specs import TensorSpec
@@ -46,6 +46,7 @@ def trace(call: Callable[..., Any], structure: Any, declared: Any = None) -> Tra
     effect = purity.effect(call)
     if effect is not None:
         return Traced(None, effect.why, effect.line)
+
     parameters = [_native.parameter(leaf.dtype, leaf.shape) for leaf in leaves]
     element = structure.give(parameters)
     arguments = tuple(element) if structure.kind == "tuple" else (element,)

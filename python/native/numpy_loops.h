@@ -1,0 +1,16 @@
+#pragma once
+
+#include <vector>
+
+#include "python.h"
+#include "spillway/graph/node.h"
+
+namespace spillway::python {
+
+// Once, at import; false with an exception.
+bool import_ufuncs();
+// A ufunc on traced tensors that have the very types of one of its loops. New reference; null with
+// the exception that ends the trace where NumPy has no such loop.
+PyObject* apply_ufunc(PyObject* ufunc, const std::vector<graph::Operand>& inputs, DType out);
+
+}  // namespace spillway::python
