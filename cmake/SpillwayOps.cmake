@@ -13,7 +13,8 @@ function(spillway_operator name)
   set_property(GLOBAL APPEND_STRING PROPERTY SPILLWAY_OPS "SW_OP(${name})\n")
 endfunction()
 
-# spillway_op(add): the same for an op on tensors, in graph/ops.
+# spillway_op(add): the same for an op on tensors, in graph/ops. With STRINGS, the file also
+# defines its twin for strings, add_strings.
 function(spillway_op name)
   set(dir ${PROJECT_SOURCE_DIR}/src/spillway/graph/ops)
   target_sources(spillway PRIVATE ${dir}/${name}.cc)
@@ -21,6 +22,9 @@ function(spillway_op name)
   set_source_files_properties(${dir}/${name}.cc PROPERTIES COMPILE_OPTIONS
     "-O3;-ffp-contract=off;-fno-math-errno")
   set_property(GLOBAL APPEND_STRING PROPERTY SPILLWAY_GRAPH_OPS "SW_OP(${name})\n")
+  if("STRINGS" IN_LIST ARGN)
+    set_property(GLOBAL APPEND_STRING PROPERTY SPILLWAY_GRAPH_OPS "SW_OP(${name}_strings)\n")
+  endif()
 endfunction()
 
 function(spillway_write_registry)

@@ -1,4 +1,5 @@
 #include "spillway/graph/elementwise.h"
+#include "spillway/graph/string_moves.h"
 
 namespace spillway::graph {
 namespace {
@@ -71,5 +72,6 @@ extern constexpr OpDef select_op{.name = "select",
                                  .params = kParams,
                                  .infer = infer,
                                  .loop = loop};
+extern constexpr OpDef select_strings_op = string_twin<select_op>("select_strings");
 
 }  // namespace spillway::graph

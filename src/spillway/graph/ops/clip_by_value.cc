@@ -1,0 +1,49 @@
+#include "spillway/graph/moves.h"
+
+namespace spillway::graph {
+namespace {
+
+struct Op {
+  template <class T>
+  [[gnu::always_inline]] static inline T of(T x, T low, T high) {
+    const T below = high < x || high != high ? high : x;
+    return below < low || low != low ? low : below;
+  }
+};
+
+Status infer(Infer& c) {
+  if (!is_one_of(RealTypes(), c.input(0).dtype)) return no_kernel(c.input(0).dtype);
+  SW_RETURN_IF_ERROR(same_types(c));
+  SW_RETURN_IF_ERROR(infer_broadcast(c));
+  const Shape& in = c.input(0).shape;
+  if (!in.compatible(c.outputs()[0].shape)) {
+    Status status = wrong_shape("Shapes ", in.to_string(), " and ",
+                                c.outputs()[0].shape.to_string(), " are incompatible");
+    status.edit().type = "ValueError";
+    return status;
+  }
+  if (in.has_rank()) c.set(0, c.input(0).dtype, in);
+  return {};
+}
+
+Result<Loop> loop(const Prepare& p) {
+  Loop loop;
+  with_type(RealTypes(), p.inputs[0].dtype,
+            [&]<class T>() { loop.fn = SimdLoop<MapBody<InWide<Op, T>, T, T, T, T>>::best(); });
+  return loop;
+}
+
+constexpr ParamDef kParams[] = {{"t", ParamKind::kTensor},
+                                {"clip_value_min", ParamKind::kTensor},
+                                {"clip_value_max", ParamKind::kTensor}};
+
+}  // namespace
+
+extern constexpr OpDef clip_by_value_op{.name = "clip_by_value",
+                                        .summary = "Each item, but not below min or above max.",
+                                        .params = kParams,
+                                        .paths = "clip_by_value",
+                                        .infer = infer,
+                                        .loop = loop};
+
+}  // namespace spillway::graph

@@ -1,0 +1,23 @@
+#include "spillway/graph/scan.h"
+
+namespace spillway::graph {
+namespace {
+
+struct Op {
+  static constexpr int kStart = 1;
+  template <class T>
+  [[gnu::always_inline]] static inline T of(T x, T y) {
+    return static_cast<T>(static_cast<Wrapping<T>>(x) * static_cast<Wrapping<T>>(y));
+  }
+};
+
+}  // namespace
+
+extern constexpr OpDef cumprod_op{.name = "cumprod",
+                                  .summary = "Products of the items so far, along an axis.",
+                                  .params = kScanParams,
+                                  .paths = "math.cumprod",
+                                  .infer = infer_scan,
+                                  .prepare = prepare_scan<Op>};
+
+}  // namespace spillway::graph
