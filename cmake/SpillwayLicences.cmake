@@ -35,6 +35,12 @@ spillway_licence(nlohmann-json
   ${json_include}/../share/licenses/nlohmann-json/LICENSE.MIT
   ${json_include}/../LICENSE.MIT)
 
+# RE2 goes into the wheel as a library of its own.
+spillway_licence(re2
+  /usr/share/doc/libre2-dev/copyright
+  ${RE2_INCLUDE_DIR}/../share/doc/libre2-dev/copyright
+  ${RE2_INCLUDE_DIR}/../LICENSE)
+
 # nanobind carries robin-map as headers that state their licence in their first lines.
 set(robin_header ${nanobind_ROOT}/../ext/robin_map/include/tsl/robin_map.h)
 if(EXISTS ${robin_header})

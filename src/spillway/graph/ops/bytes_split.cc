@@ -1,0 +1,36 @@
+#include "spillway/graph/strings.h"
+
+namespace spillway::graph {
+namespace {
+
+Status one_only(const Shape& shape) {
+  if (!shape.has_rank() || shape.rank() == 0) return {};
+  return invalid_argument("splits one string, not a tensor of shape ", shape.bracketed());
+}
+
+Status infer(Infer& c) {
+  SW_RETURN_IF_ERROR(need_strings(c, 0));
+  SW_RETURN_IF_ERROR(one_only(c.input(0).shape));
+  c.set(0, DType::kString, Shape({kUnknownDim}));
+  return {};
+}
+
+Status compute(Compute& c) {
+  SW_RETURN_IF_ERROR(one_only(c.inputs[0].shape()));
+  const std::string_view text = c.inputs[0].string_at(0);
+  std::vector<std::string_view> bytes;
+  for (std::size_t i = 0; i < text.size(); ++i) bytes.push_back(text.substr(i, 1));
+  SW_ASSIGN(Tensor out, c.strings(Shape({static_cast<std::int64_t>(bytes.size())}), bytes));
+  c.outputs.push_back(std::move(out));
+  return {};
+}
+
+}  // namespace
+
+extern constexpr OpDef bytes_split_op{.name = "bytes_split",
+                                      .summary = "The bytes of one string, each a string.",
+                                      .params = kStringParams,
+                                      .infer = infer,
+                                      .compute = compute};
+
+}  // namespace spillway::graph
