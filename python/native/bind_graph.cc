@@ -344,7 +344,7 @@ void bind_graph(nb::module_& m) {
     }
     return steal(tensor_to_python(Operand{
         graph::Node::parameter({dtype_from_name(dtype).value(), std::move(shape)}, nullptr), 0}));
-  });
+  }, nb::arg("dtype"), nb::arg("dims").none());
   m.def("graph_function", [](nb::list parameters, nb::list results, nb::handle structure,
                              const std::string& code, const std::string& name) {
     std::vector<graph::NodePtr> params;

@@ -16,6 +16,7 @@ import numpy as np
 from . import _native
 from . import tensor_ops as ops
 from .dtypes import DType, as_dtype
+from .shapes import TensorShape
 from .subscripts import subscript
 from .tensor_convert import is_tensor, to_tensor
 
@@ -69,7 +70,7 @@ class Tensor(_native.Tensor):
     @property
     def shape(self) -> Any:
         """The length of each dimension; None where it is not known yet."""
-        return self._dims
+        return TensorShape(self._dims)
 
     @property
     def ndim(self) -> int:

@@ -23,6 +23,7 @@ _BOOL |= {"bitwise_xor": "not_equal", "bitwise_invert": "logical_not"}
 _STRING = {"add": "string_add", "equal": "string_equal", "not_equal": "string_not_equal"}
 _COMPLEX = {"abs": "complex_abs"}
 _WIDER = {"int8": "float32", "int16": "float32", "uint8": "float32", "uint16": "float32"}
+_MORE = {"matmul": (False, False, False, False)}  # parameters behind the two operands
 _ARRAYS = (np.ndarray, np.generic, list, tuple, range)
 
 
@@ -74,7 +75,8 @@ def binary(symbol: str, name: str, x: Tensor, other: Any, swapped: bool = False)
         return NotImplemented
     y = _same(symbol, x, other, swapped)
     index = INDEX[op_for(name, x._dtype_name)]
-    return apply(index, y, x) if swapped else apply(index, x, y)
+    more = _MORE.get(name, ())
+    return apply(index, y, x, *more) if swapped else apply(index, x, y, *more)
 
 
 def divide(x: Tensor, other: Any, swapped: bool = False) -> Any:

@@ -136,7 +136,7 @@ def from_name(name: str) -> Any:
 
 
 def _transpose(a: Any, axes: Any = None) -> Any:
-    return call("transpose", a, None if axes is None else to_tensor(np.asarray(axes, np.int64)))
+    return call("transpose", a, None if axes is None else to_tensor(np.asarray(axes, np.int64)), False)
 
 
 def _joined(op: str) -> Any:

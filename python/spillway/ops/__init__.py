@@ -78,7 +78,8 @@ from spillway.ops._math import (
 from spillway.ops._math import divide as truediv
 from spillway.tensor_convert import is_tensor
 
-globals().update(_names(""))
+for _name, _function in _names("").items():
+    globals().setdefault(_name, _function)
 newaxis = None
 __all__ = sorted(
     name

@@ -63,7 +63,10 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None,
     >>> [part.numpy().tolist() for part in split([1, 2, 3], [2, 1])]
     [[1, 2], [3]]
     """
-    return list(moved("split", to_tensor(value), num_or_size_splits, int(axis)))
+    sizes: Any = num_or_size_splits
+    if np.ndim(sizes) == 0:
+        sizes, num = None, int(sizes)
+    return list(moved("split", to_tensor(value), sizes, int(axis), num))
 
 
 def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: Any = "transpose") -> Any:
@@ -74,9 +77,7 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: Any = "tr
     [[1 3]
      [2 4]], shape=(2, 2), dtype=int32)
     """
-    a = to_tensor(a)
-    out = moved("transpose", a, perm if perm is None else to_tensor(perm))
-    return call("conj", out) if conjugate and a.dtype.is_complex else out
+    return moved("transpose", to_tensor(a), perm if perm is None else to_tensor(perm), conjugate)
 
 
 def expand_dims(input: Any, axis: Any, name: Any = None) -> Any:
@@ -130,7 +131,7 @@ def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any
         constant_values = "" if constant_values == 0 else constant_values
     value = constant_values if is_tensor(constant_values) else to_tensor(
         constant_values, tensor.dtype.name)
-    return moved("pad", tensor, cast(to_tensor(paddings), "int64"), value, mode.upper())
+    return moved("pad", tensor, cast(to_tensor(paddings), "int64"), mode.upper(), value)
 
 
 def tile(input: Any, multiples: Any, name: Any = None) -> Any:
@@ -201,7 +202,7 @@ def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = Non
         True if on_value is None else bool(on_value))
     off = to_tensor(0 if off_value is None else off_value, name_) if name_ != "bool" else to_tensor(
         False if off_value is None else bool(off_value))
-    return call("one_hot", to_tensor(indices), int(depth), on, off, -1 if axis is None else axis)
+    return call("one_hot", to_tensor(indices), to_tensor(depth), on, off, -1 if axis is None else axis)
 
 
 def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = "bool", name: Any = None) -> Any:

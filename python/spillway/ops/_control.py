@@ -110,7 +110,7 @@ def Assert(condition: Any, data: Any, summarize: Any = None, name: Any = None) -
     >>> Assert(True, ["fine"])
     """
     tensors = [to_tensor(item) for item in data]
-    call("assert_true", call("reduce_all", to_tensor(condition), None, False), tensors, "")
+    call("assert_true", call("reduce_all", to_tensor(condition), None, False), tensors, "", 3 if summarize is None else summarize)
 
 
 def group(*inputs: Any, **kwargs: Any) -> None:

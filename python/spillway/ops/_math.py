@@ -235,7 +235,7 @@ def matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False,
     Tensor([[11]], shape=(1, 1), dtype=int32)
     """
     a, b = both(a, b)
-    out = call("matmul", a, b, transpose_a or adjoint_a, transpose_b or adjoint_b)
+    out = call("matmul", a, b, transpose_a, transpose_b, adjoint_a, adjoint_b)
     return out if output_type is None else cast(out, output_type)
 
 
@@ -246,8 +246,7 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, index_type: Any = "int32"
     >>> [part.numpy().tolist() for part in top_k([1, 5, 3], 2)]
     [[5, 3], [1, 2]]
     """
-    values, indices = call("top_k", to_tensor(input), int(k))
-    return TopK(values, cast(indices, as_dtype(index_type)))
+    return TopK(*call("top_k", to_tensor(input), int(k), sorted, as_dtype(index_type).name))
 
 
 class TopK(tuple[Any, Any]):

@@ -2,4 +2,5 @@
 
 from spillway.native_ops import names
 
-globals().update(names("bitwise"))
+for _name, _function in names("bitwise").items():
+    globals().setdefault(_name, _function)

@@ -12,7 +12,8 @@ from spillway.ops._math import both
 from spillway.tensor_convert import refuse, to_tensor
 from spillway.tensor_ops import op_for
 
-globals().update(_names("debugging"))
+for _name, _function in _names("debugging").items():
+    globals().setdefault(_name, _function)
 
 
 def check_numerics(tensor: Any, message: str, name: Any = None) -> Any:
@@ -29,7 +30,7 @@ def _compare(op: str, sign: str) -> Callable[..., Any]:
         x, y = both(x, y)
         holds = call("reduce_all", call(op_for(op, x._dtype_name), x, y), None, False)
         text = f"{message or ''} Condition x {sign} y did not hold."
-        call("assert_true", holds, [x, y], text.strip())
+        call("assert_true", holds, [x, y], text.strip(), 3 if summarize is None else summarize)
 
     check.__name__ = check.__qualname__ = f"assert_{op}"
     check.__doc__ = f"InvalidArgumentError unless x {sign} y for every item."

@@ -23,7 +23,8 @@ from spillway.ops._math import (
     top_k,
 )
 
-globals().update(_names("math"))
+for _name, _function in _names("math").items():
+    globals().setdefault(_name, _function)
 truediv = divide
 floordiv = _functions["floordiv"]
 is_nan, is_inf, is_finite = (_functions[name] for name in ("is_nan", "is_inf", "is_finite"))

@@ -3,5 +3,6 @@
 from spillway.native_ops import names as _names
 from spillway.ops._math import l2_normalize, top_k
 
-globals().update(_names("nn"))
+for _name, _function in _names("nn").items():
+    globals().setdefault(_name, _function)
 __all__ = sorted({*_names("nn"), "l2_normalize", "top_k"})

@@ -7,7 +7,8 @@ from typing import Any
 from spillway.native_ops import call, names
 from spillway.tensor_convert import refuse, to_tensor
 
-globals().update(names("strings"))
+for _name, _function in names("strings").items():
+    globals().setdefault(_name, _function)
 
 
 def split(input: Any, sep: Any = None, maxsplit: int = -1, name: Any = None) -> Any:
@@ -20,7 +21,7 @@ def split(input: Any, sep: Any = None, maxsplit: int = -1, name: Any = None) -> 
     if x.shape.rank not in (0, None):
         refuse("ValueError", f"strings.split of many strings gives rows of different lengths, "
                f"which are not here yet: shape {x.shape}; split them one by one in a map")
-    return call("string_split", x, "" if sep is None else sep, maxsplit)
+    return call("string_split", x, sep, maxsplit)
 
 
 def format(template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3,
