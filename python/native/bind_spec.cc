@@ -314,6 +314,10 @@ void bind_spec(nb::module_& m) {
              visit(s.structure);
              return out;
            })
+      .def("common",
+           [](const NativeStructure& a, const NativeStructure& b) {
+             return NativeStructure{value_or_throw(common_structure(a.structure, b.structure))};
+           })
       .def("accepts", [](const NativeStructure& a,
                          const NativeStructure& b) { return a.structure->accepts(*b.structure); })
       .def("__eq__", [](const NativeStructure& a,

@@ -31,7 +31,7 @@ METHODS = frozenset(
     "lower upper strip split join startswith endswith format encode decode replace title "
     "_replace _asdict astype reshape item tolist set_shape ravel flatten transpose sum mean max min "
     "batch repeat take skip map filter shuffle zip prefetch enumerate cache window interleave "
-    "flat_map concatenate padded_batch shard unbatch has_value get_value".split()
+    "flat_map concatenate reduce get_single_element cardinality scan take_while padded_batch shard unbatch has_value get_value".split()
 )
 # Methods that change their object: fine on one made inside.
 CHANGING = frozenset(

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spillway import _native, functions, nest, policies, tracing
+from spillway import _native, functions, nest, opaque, policies, tracing
 from spillway._operators import definitions
 from spillway.lines import user_line
 from spillway.specs import DatasetSpec
 from spillway.structures import shapes_structure, to_structure
+from spillway.tensor_convert import to_tensor
 
 if TYPE_CHECKING:
     from spillway.dataset import Dataset
@@ -53,9 +54,13 @@ def apply_operator(
         elif kind == "datasets":
             inputs.extend(nest.flatten(value, lists=True))
             params.append(None)
+        elif op == "scan" and kind == "function" and signature is None and caller is not None:
+            state = params[0].structure
+            params.append(_finish(value, tracing.trace_scan(value, state, caller._node.structure)))
         elif kind == "function" and value is not None:
             if (op, definition["name"]) in _DATASET_FUNCTIONS:
-                params.append(dataset_function(value, signature))
+                of = None if caller is None else _argument(op, caller)
+                params.append(dataset_function(value, signature, of))
             else:
                 declared = signature if definition["name"] in _RESULTS else None
                 traced = (op, definition["name"]) in _OF_ELEMENTS and caller is not None
@@ -64,6 +69,15 @@ def apply_operator(
         else:
             params.append(_convert(kind, value, op, definition["name"]))
     return make(op, params, inputs, name, policy)
+
+
+def _argument(op: str, caller: Dataset) -> Any:
+    """The structure of what an operator's function of datasets is called with."""
+    structure = caller._node.structure
+    if op != "group_by_window" or structure is None:
+        return structure
+    key = _native.Structure.tensor("int64", ())
+    return _native.Structure.tuple([key, _native.Structure.dataset(structure, ())])
 
 
 def _convert(kind: str, value: Any, op: str, name: str) -> Any:
@@ -80,7 +94,7 @@ def _convert(kind: str, value: Any, op: str, name: str) -> Any:
     if kind == "str":
         return os.fspath(value) if isinstance(value, os.PathLike) else value
     if kind in ("element", "slices"):
-        return _native.element(value, None, kind == "slices")
+        return element(value, kind == "slices")
     if kind == "signature":
         return to_structure(value, lists=True)
     if kind == "shapes":
@@ -98,44 +112,73 @@ def _int(value: Any, op: str, name: str) -> int:
         raise TypeError(f"{op}: {name} must be an integer: {value!r}") from error
 
 
+def element(value: Any, adopt: bool) -> Any:
+    """A nest of values as a constant of the engine's; inside a trace, one of the same types."""
+    if opaque.tracing():
+        from spillway.symbolic import stand_in
+
+        lists = nest.map_structure(lambda leaf: to_tensor(leaf) if isinstance(leaf, list) else leaf, value)
+        value = nest.map_structure(stand_in, lists)
+    return _native.element(value, None, adopt)
+
+
 def calls(value: Any) -> int | None:
     """`num_parallel_calls` as an integer."""
     return None if value is None else _int(value, "parallel stage", "num_parallel_calls")
 
 
 def function(
-    call: Callable[..., Any], signature: Any, of: Any = None, *, lenient: bool = False
+    call: Callable[..., Any],
+    signature: Any,
+    of: Any = None,
+    *,
+    lenient: bool = False,
+    result: Any = None,
 ) -> Any:
     """A callable behind the engine's seam: traced to a graph where that cannot be noticed.
 
     `signature` declares its result, `of` is the structure of what it is called with. `lenient`: a
-    stage that has a policy for errors gets those of its function element by element.
+    stage that has a policy for errors gets those of its function element by element. `result`: what
+    it must give to be traced, without being declared.
     """
     if not callable(call):
         raise TypeError(f"expected a function, found {call!r}")
     output = None if signature is None else to_structure(signature, lists=True)
-    why = ""
     if of is not None:
         try:
-            found = tracing.trace(call, of, output)
+            found = tracing.trace(call, of, output if result is None else result)
         except Exception:
             if not lenient:
                 raise
             found = tracing.Traced(None, "fails for every element")
-        if found.function is not None:
-            return found.function
-        output = found.structure if output is None else output
-        why = f"{found.line}: {found.why}" if found.line else found.why
+        return _finish(call, found, output)
+    code, name = functions.fingerprint(call), functions.name_of(call)
+    return _native.function(call, output, code, name, False, "")
+
+
+def _finish(call: Callable[..., Any], found: tracing.Traced, output: Any = None) -> Any:
+    """The traced function, or the Python one with the reason why."""
+    if found.function is not None:
+        return found.function
+    output = found.structure if output is None else output
+    why = f"{found.line}: {found.why}" if found.line else found.why
     code, name = functions.fingerprint(call), functions.name_of(call)
     return _native.function(call, output, code, name, False, why)
 
 
-def dataset_function(call: Callable[..., Any], signature: Any) -> Any:
+def dataset_function(call: Callable[..., Any], signature: Any, of: Any = None) -> Any:
     """The same for one that returns datasets; `signature` declares their elements."""
     if signature is None:
-        return function(call, None)
+        return function(call, None, of)
     spec = signature if isinstance(signature, DatasetSpec) else DatasetSpec(signature)
     return function(call, spec)
+
+
+def folding_function(call: Callable[..., Any], signature: Any, state: Any, of: Any) -> Any:
+    """A function of a state and an element that gives a new state: `reduce`."""
+    if signature is not None or of is None or state is None:
+        return function(call, signature)
+    return function(call, None, _native.Structure.tuple([state, of]), result=state)
 
 
 def cycle_length(num_parallel_calls: int | None) -> int:

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from spillway import _native, functions, nest, policies
+from spillway import _native, functions, nest, opaque, policies, tracing
 from spillway._operators import Operators
 from spillway.audit import Audit, Report
 from spillway.building import (
     calls,
     dataset_function,
+    element,
+    folding_function,
     function,
     make,
 )
@@ -26,6 +28,7 @@ from spillway.options import Options
 from spillway.seeds import seed_pair
 from spillway.specs import DatasetSpec, TensorSpec
 from spillway.structures import from_structure, to_structure
+from spillway.symbolic import TraceBreak
 
 INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
@@ -131,6 +134,8 @@ class Dataset(Operators):
 
     def __iter__(self) -> Any:
         """A fresh pass. Many may run at a time; each has `save`, `restore`, `close`, `audit`."""
+        if opaque.tracing():
+            raise TraceBreak("iterates over a dataset")
         options = self.options()
         ahead = _READ_AHEAD_NS if options.reads_ahead() else 0
         it: Any = _native.open(self._node, ahead, options.dataset_name or "")
@@ -164,6 +169,8 @@ class Dataset(Operators):
         """The only element; InvalidArgumentError when there are none or more."""
         from spillway.errors import InvalidArgumentError
 
+        if opaque.tracing():
+            return tracing.placeholder(self._node.structure)
         with iter(self) as it:
             end = object()
             first = next(it, end)
@@ -186,8 +193,8 @@ class Dataset(Operators):
         >>> sw.Dataset.range(5).reduce(np.int64(0), lambda state, x: state + x)
         np.int64(10)
         """
-        state = _native.element(initial_state, None, False)
-        reducer = function(reduce_func, output_signature)
+        state = element(initial_state, False)
+        reducer = folding_function(reduce_func, output_signature, state.structure, self._node.structure)
         return make("reduce", [state, reducer], [self], name).get_single_element()
 
     # ---- Sources
@@ -218,7 +225,7 @@ class Dataset(Operators):
         >>> list(sw.Dataset.from_tensors((1, "a")))
         [(np.int32(1), b'a')]
         """
-        return make("from_tensors", [_native.element(tensors, None, True)], [], name)
+        return make("from_tensors", [element(tensors, True)], [], name)
 
     @staticmethod
     def from_tensor_slices(tensors: Any, name: str | None = None, **policy: Any) -> Dataset:
@@ -228,7 +235,7 @@ class Dataset(Operators):
         >>> list(sw.Dataset.from_tensor_slices({"x": [1, 2], "y": [3, 4]}))
         [{'x': np.int32(1), 'y': np.int32(3)}, {'x': np.int32(2), 'y': np.int32(4)}]
         """
-        return make("from_tensor_slices", [_native.element(tensors, None, True)], [], name, policy)
+        return make("from_tensor_slices", [element(tensors, True)], [], name, policy)
 
     @staticmethod
     def from_generator(
@@ -454,7 +461,7 @@ class Dataset(Operators):
         """
         if cycle_length is None:
             cycle_length = default_cycle_length(num_parallel_calls)
-        function = dataset_function(map_func, output_signature)
+        function = dataset_function(map_func, output_signature, self._node.structure)
         params = [
             function,
             int(cycle_length),

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 class _Notes(threading.local):
     reasons: list[str] | None = None
+    size = 1
 
 
 _notes = _Notes()
@@ -25,10 +26,18 @@ def tracing() -> bool:
     return _notes.reasons is not None
 
 
+def size() -> int:
+    """What stands for a size nobody knows, where a dataset is made inside a trace.
+
+    Another one in every pass: what differs between two passes is not known.
+    """
+    return _notes.size
+
+
 @contextlib.contextmanager
-def noted() -> Iterator[list[str]]:
+def noted(size: int = 1) -> Iterator[list[str]]:
     """Collects the reasons that come up inside."""
-    before, _notes.reasons = _notes.reasons, []
+    before, _notes.reasons, _notes.size = _notes.reasons, [], size
     try:
         yield _notes.reasons
     finally:

@@ -18,9 +18,9 @@ from typing import Any
 from spillway import _native, functions, nest, opaque, purity, traced_arrays
 from spillway.errors import SpillwayError
 from spillway.lines import PACKAGE, describe
-from spillway.specs import TensorSpec
+from spillway.specs import DatasetSpec, TensorSpec
 from spillway.structures import to_structure
-from spillway.symbolic import TraceBreak
+from spillway.symbolic import MAKES_DATASETS, TraceBreak
 from spillway.tensor_convert import is_tensor, to_tensor
 
 # Errors that no value of an element could have avoided.
@@ -49,19 +49,15 @@ def trace(call: Callable[..., Any], structure: Any, declared: Any = None) -> Tra
     if structure is None:
         return Traced(None, "the elements' types are not known before the first one")
     leaves = structure.leaves()
-    if any(leaf.kind != "tensor" for leaf in leaves):
-        return Traced(None, "its elements hold datasets or Optionals")
+    if any(leaf.kind == "optional" or (leaf.kind == "dataset" and not leaf.children) for leaf in leaves):
+        return Traced(None, "its elements hold Optionals, or datasets of unknown types")
     effect = purity.effect(call)
     if effect is not None:
         return Traced(None, effect.why, effect.line)
-
-    parameters = [_native.parameter(leaf.dtype, leaf.shape) for leaf in leaves]
-    element = structure.give(parameters)
-    arguments = tuple(element) if structure.kind == "tuple" else (element,)
     try:
-        with _watched(), opaque.noted() as reasons:
-            result = call(*arguments)
-        values, found = _taken(result)
+        parameters, values, found, reasons = _call(call, structure, 1)
+        if MAKES_DATASETS in reasons:  # what differs in a second pass is not known before it runs
+            found = found.common(_call(call, structure, 2)[2])
     except TraceBreak as broken:
         return Traced(None, str(broken), _line_of(broken))
     except _CERTAIN:
@@ -78,7 +74,62 @@ def trace(call: Callable[..., Any], structure: Any, declared: Any = None) -> Tra
     if reasons:
         return Traced(None, reasons[0], "", found)
     code, name = functions.fingerprint(call), functions.name_of(call)
-    return Traced(_native.graph_function(parameters, values, found, code, name))
+    native = _native.graph_function(parameters, values, found, code, name)
+    return Traced(native, structure=found)
+
+
+def trace_scan(call: Callable[..., Any], state: Any, element: Any) -> Traced:
+    """Traces a function of a state and an element that gives a new state and a result.
+
+    Shapes of the state that change from call to call become unknown.
+    """
+    if state is None or element is None:
+        return Traced(None, "the elements' types are not known before the first one")
+    while True:
+        found = trace(call, _native.Structure.tuple([state, element]))
+        if found.structure is None:
+            return found
+        parts = found.structure.children if found.structure.kind == "tuple" else []
+        if len(parts) != 2:
+            return Traced(None, "does not give a state and a result")
+        if state.accepts(parts[0]):
+            return found
+        try:
+            wider = state.common(parts[0])
+        except SpillwayError:
+            return Traced(None, "its state changes its type")
+        state = wider
+
+
+def _call(call: Callable[..., Any], structure: Any, size: int) -> tuple[Any, Any, Any, list[str]]:
+    """One pass: parameters, the results' tensors and structure, and what only Python can do."""
+    with opaque.noted(size) as reasons:
+        parameters = [_parameter(leaf) for leaf in structure.leaves()]
+        element = structure.give(parameters)
+        arguments = tuple(element) if structure.kind == "tuple" else (element,)
+        with _watched():
+            result = call(*arguments)
+        values, found = _taken(result)
+    return parameters, values, found, reasons
+
+
+def _parameter(leaf: Any) -> Any:
+    if leaf.kind == "tensor":
+        return _native.parameter(leaf.dtype, leaf.shape)
+    from spillway.dataset import Dataset
+    from spillway.structures import from_structure
+
+    opaque.note("is given datasets")
+    spec = from_structure(leaf.children[0])
+    return Dataset.from_generator(tuple, output_signature=spec)
+
+
+def placeholder(structure: Any) -> Any:
+    """What an element will look like, inside a trace that cannot have it."""
+    if structure is None:
+        raise TraceBreak("needs an element of a dataset")
+    opaque.note("needs an element of a dataset")
+    return structure.give([_parameter(leaf) for leaf in structure.leaves()])
 
 
 def _taken(result: Any) -> tuple[list[Any], Any]:
@@ -89,7 +140,10 @@ def _taken(result: Any) -> tuple[list[Any], Any]:
         if value is None:
             return None
         if _is_dataset(value):
-            raise TraceBreak("returns a dataset")
+            if not hasattr(value, "element_spec") or value.element_spec is None:
+                raise TraceBreak("returns datasets of unknown types")
+            opaque.note(MAKES_DATASETS)
+            return DatasetSpec(value.element_spec)
         tensor = value if is_tensor(value) else to_tensor(value)
         values.append(tensor)
         return TensorSpec(tensor._dims, tensor.dtype)
@@ -99,9 +153,8 @@ def _taken(result: Any) -> tuple[list[Any], Any]:
 
 def _is_dataset(value: Any) -> bool:
     from spillway.dataset import Dataset
-    from spillway.optional import Optional
 
-    return isinstance(value, (Dataset, Optional))
+    return isinstance(value, Dataset)
 
 
 def _line_of(error: BaseException) -> str:

@@ -139,7 +139,7 @@ Result<NodePtr> Node::make(const OpDef& op, std::vector<Operand> inputs, Attrs a
 
 NodePtr Node::constant(Tensor value, SitePtr site) {
   auto node = std::shared_ptr<Node>(new Node(constant_op, {}, {}, std::move(site)));
-  node->outputs_.push_back(Spec{value.dtype(), value.shape()});
+  node->known_.push_back(Spec{value.dtype(), value.shape()});
   node->values_.push_back(std::move(value));
   node->evaluated_.store(true, std::memory_order_release);
   return node;
@@ -172,6 +172,7 @@ void Node::set_values(std::vector<Tensor> values) const {
     const MutexLock lock(mutex_);
     if (evaluated_.load(std::memory_order_relaxed)) return;
     values_ = std::move(values);
+    for (const Tensor& value : values_) known_.push_back({value.dtype(), value.shape()});
     inputs.swap(inputs_);
     evaluated_.store(true, std::memory_order_release);
   }

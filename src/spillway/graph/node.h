@@ -48,7 +48,8 @@ class Node {
 
   const OpDef& op() const { return *op_; }
   const Attrs& attrs() const { return attrs_; }
-  const std::vector<Spec>& outputs() const { return outputs_; }
+  // What was inferred; once evaluated, what the values are.
+  const std::vector<Spec>& outputs() const { return evaluated() ? known_ : outputs_; }
   const SitePtr& site() const { return site_; }
   std::string line() const { return site_ == nullptr ? std::string() : site_->describe(); }
   // Depends on a parameter: has no value outside a call.
@@ -75,7 +76,8 @@ class Node {
   int pending_ = 0;
   mutable Mutex mutex_;
   mutable std::vector<Operand> inputs_ SW_GUARDED_BY(mutex_);
-  mutable std::vector<Tensor> values_;  // written once, before evaluated_
+  mutable std::vector<Tensor> values_;  // written once, before evaluated_; so is known_
+  mutable std::vector<Spec> known_;
   mutable std::atomic<bool> evaluated_{false};
 };
 

@@ -7,7 +7,7 @@ namespace spillway::graph {
 namespace {
 
 Status value_error(Status status) {
-  status.edit().type = "ValueError";
+  status.edit().type = "ShapeError";
   return status;
 }
 
