@@ -10,8 +10,9 @@ import pytest
 
 import spillway.tf as tf
 
-Example, Features, Feature = tf.train.Example, tf.train.Features, tf.train.Feature
-BytesList, FloatList, Int64List = tf.train.BytesList, tf.train.FloatList, tf.train.Int64List
+train: Any = tf.train  # types that are wrong on purpose
+Example, Features, Feature = train.Example, train.Features, train.Feature
+BytesList, FloatList, Int64List = train.BytesList, train.FloatList, train.Int64List
 
 # Written by TensorFlow 2.21.
 RECORD = (
@@ -84,7 +85,7 @@ def test_the_last_list_set_counts() -> None:
     assert feature.WhichOneof("kind") == "float_list"
     assert feature.int64_list.value == [] and not feature.HasField("int64_list")
     both = Feature(int64_list=Int64List(value=[1]), float_list=FloatList(value=[1.0]))
-    assert both.WhichOneof("kind") == "int64_list"
+    assert both.WhichOneof("kind") == "float_list"
 
 
 def test_a_name_that_is_read_is_added_and_one_that_is_asked_for_is_not() -> None:
@@ -108,6 +109,7 @@ def test_a_name_that_is_read_is_added_and_one_that_is_asked_for_is_not() -> None
         (lambda: BytesList(value=b"ab"), TypeError),
         (lambda: FloatList(value=["1"]), TypeError),
         (lambda: Feature(int64_list=BytesList(value=[b"a"])), TypeError),
+        (lambda: Feature(words=BytesList()), ValueError),
         (lambda: Features(feature={"x": 3}), TypeError),
         (lambda: Int64List().value.append(None), TypeError),
         (lambda: setattr(Int64List(), "value", [1]), AttributeError),
