@@ -22,7 +22,7 @@ from .spec import Inner, Leaf, Nest, leaves, of_python, pack, unpack
 def _leaf(spec: Any) -> Nest:
     if hasattr(spec, "element_spec"):
         return Inner(of_python(spec.element_spec, _leaf))
-    shape = None if spec.shape is None else tuple(spec.shape)
+    shape = None if spec.shape.rank is None else tuple(spec.shape)
     return Leaf(spec.dtype.name, shape)
 
 
