@@ -363,6 +363,24 @@ def test_a_manager_keeps_the_last_ones(tmp_path: Path) -> None:
     again.sync()
 
 
+def test_a_manager_never_deletes_outside_of_its_folder(tmp_path: Path) -> None:
+    victim, folder = tmp_path / "victim.index", tmp_path / "folder"
+    victim.write_text("mine")
+    folder.mkdir()
+    (folder / "checkpoint").write_text(
+        'model_checkpoint_path: "ckpt-1"\n'
+        'all_model_checkpoint_paths: "../victim"\n'
+        f'all_model_checkpoint_paths: "{tmp_path}/victim"\n'
+        "all_model_checkpoint_timestamps: 10.0\nall_model_checkpoint_timestamps: 11.0\n"
+        "last_preserved_timestamp: 5.0\n"
+    )
+    manager = tf.train.CheckpointManager(Checkpoint(), folder, max_to_keep=1)
+    assert manager.checkpoints == []
+    for _ in range(3):
+        manager.save()
+    assert victim.read_text() == "mine"
+
+
 def test_a_manager_waits_for_its_interval(tmp_path: Path) -> None:
     step = Variable(0)
     manager = tf.train.CheckpointManager(

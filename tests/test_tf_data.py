@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
+import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -300,6 +303,42 @@ def test_options_are_shown_by_tensorflows_defaults_and_refusals() -> None:
 def test_a_name_that_is_not_here_says_so(ask: Any, text: str) -> None:
     with pytest.raises(AttributeError, match=text):
         ask()
+
+
+def test_tensor_ops_are_merged_into_the_modules_of_their_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from spillway.tf import _names
+
+    ops, ops_random = types.ModuleType("spillway.ops"), types.ModuleType("spillway.ops.random")
+    ops_random.draw_for_test = lambda: 4  # type: ignore[attr-defined]
+    ops_random.set_seed = None  # type: ignore[attr-defined]
+    ops.random = ops_random  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "spillway.ops", ops)
+    monkeypatch.setitem(sys.modules, "spillway.ops.random", ops_random)
+    before = dict(vars(tf.random))
+    try:
+        _names.merge("random")
+        assert tf.random.draw_for_test() == 4
+        assert tf.random.set_seed is sw.set_seed, "what a module has itself stays"
+        with pytest.raises(AttributeError, match="nearest is 'draw_for_test'"):
+            tf.random.draw_for_tests  # noqa: B018
+    finally:
+        vars(tf.random).clear()
+        vars(tf.random).update(before)
+
+
+def test_an_op_module_that_cannot_be_imported_is_not_hidden(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from spillway.tf import _names
+
+    def broken(name: str) -> Any:
+        raise ModuleNotFoundError("No module named 'elsewhere'", name="elsewhere")
+
+    monkeypatch.setattr(importlib, "import_module", broken)
+    with pytest.raises(ModuleNotFoundError, match="elsewhere"):
+        _names.merge("random")
 
 
 def test_errors_are_tensorflows_and_spillways_at_once() -> None:
