@@ -223,6 +223,24 @@ def test_a_state_that_is_refused_leaves_the_iterator_where_it_is() -> None:
     assert values(iterator) == [1, 2]
 
 
+def test_the_present_pass_gives_way_where_memory_allows_only_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    iterator = iter(Dataset.range(3))
+    next(iterator)
+    state, held = iterator.save(), iterator._pass
+    opened = sw.Dataset.__iter__
+
+    def one_at_a_time(dataset: Any) -> Any:
+        if not held.closed:
+            raise sw.errors.BudgetError("there is room for one")
+        return opened(dataset)
+
+    monkeypatch.setattr(sw.Dataset, "__iter__", one_at_a_time)
+    iterator.restore(state)
+    assert values(iterator) == [1, 2]
+
+
 def test_a_numpy_iterator_saves_a_tensor_and_takes_it_back() -> None:
     iterator = Dataset.range(4).as_numpy_iterator()
     assert isinstance(iterator, tf.data.NumpyIterator)
