@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
+import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -67,10 +70,13 @@ def test_every_method_gives_a_dataset_of_this_front() -> None:
 def test_the_types_of_the_front_cover_the_methods_that_are_there() -> None:
     stub = Path(inspect.getfile(Dataset)).with_name("adopted.pyi").read_text()
     typed = set(re.findall(r"    def (\w+)\(", stub))
-    result = {name for name in dir(sw.Dataset) if not name.startswith("_")}
-    others = {"element_spec", "options", "audit", "explain", "report", "spec_hash", "to_json"}
-    own = {name for name in vars(Dataset) if name in result}
-    assert typed == result - others - own
+    wanted = {
+        name
+        for name, method in inspect.getmembers(sw.Dataset, inspect.isfunction)
+        # Operators' methods are made without annotations: they all give a dataset.
+        if not name.startswith("_") and method.__annotations__.get("return", "Dataset") == "Dataset"
+    }
+    assert typed == wanted - set(vars(Dataset))
 
 
 def test_both_fronts_describe_the_same_pipeline() -> None:
@@ -220,6 +226,24 @@ def test_a_state_that_is_refused_leaves_the_iterator_where_it_is() -> None:
     assert values(iterator) == [1, 2]
 
 
+def test_the_present_pass_gives_way_where_memory_allows_only_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    iterator = iter(Dataset.range(3))
+    next(iterator)
+    state, held = iterator.save(), iterator._pass
+    opened = sw.Dataset.__iter__
+
+    def one_at_a_time(dataset: Any) -> Any:
+        if not held.closed:
+            raise sw.errors.BudgetError("there is room for one")
+        return opened(dataset)
+
+    monkeypatch.setattr(sw.Dataset, "__iter__", one_at_a_time)
+    iterator.restore(state)
+    assert values(iterator) == [1, 2]
+
+
 def test_a_numpy_iterator_saves_a_tensor_and_takes_it_back() -> None:
     iterator = Dataset.range(4).as_numpy_iterator()
     assert isinstance(iterator, tf.data.NumpyIterator)
@@ -272,6 +296,11 @@ def test_options_are_shown_by_tensorflows_defaults_and_refusals() -> None:
         options.deterministic = 3
     with pytest.raises(TypeError, match="ExternalStatePolicy"):
         options.experimental_external_state_policy = "WARN"
+    with pytest.raises(TypeError, match="got: None"):
+        options.deterministic = None
+    with pytest.raises(TypeError, match="must be Options"):
+        options.merge(3)  # type: ignore[arg-type]
+    assert experimental.OptimizationOptions() == experimental.OptimizationOptions()
     with pytest.raises(AttributeError, match="Cannot set the property nothing"):
         options.nothing = 3
     with pytest.raises(ValueError, match="Mutating"):
@@ -300,6 +329,42 @@ def test_options_are_shown_by_tensorflows_defaults_and_refusals() -> None:
 def test_a_name_that_is_not_here_says_so(ask: Any, text: str) -> None:
     with pytest.raises(AttributeError, match=text):
         ask()
+
+
+def test_tensor_ops_are_merged_into_the_modules_of_their_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from spillway.tf import _names
+
+    ops, ops_random = types.ModuleType("spillway.ops"), types.ModuleType("spillway.ops.random")
+    ops_random.draw_for_test = lambda: 4  # type: ignore[attr-defined]
+    ops_random.set_seed = None  # type: ignore[attr-defined]
+    ops.random = ops_random  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "spillway.ops", ops)
+    monkeypatch.setitem(sys.modules, "spillway.ops.random", ops_random)
+    before = dict(vars(tf.random))
+    try:
+        _names.merge("random")
+        assert tf.random.draw_for_test() == 4
+        assert tf.random.set_seed is sw.set_seed, "what a module has itself stays"
+        with pytest.raises(AttributeError, match="nearest is 'draw_for_test'"):
+            tf.random.draw_for_tests  # noqa: B018
+    finally:
+        vars(tf.random).clear()
+        vars(tf.random).update(before)
+
+
+def test_an_op_module_that_cannot_be_imported_is_not_hidden(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from spillway.tf import _names
+
+    def broken(name: str) -> Any:
+        raise ModuleNotFoundError("No module named 'elsewhere'", name="elsewhere")
+
+    monkeypatch.setattr(importlib, "import_module", broken)
+    with pytest.raises(ModuleNotFoundError, match="elsewhere"):
+        _names.merge("random")
 
 
 def test_errors_are_tensorflows_and_spillways_at_once() -> None:

@@ -63,11 +63,17 @@ class _Group:
                 "options."
             )
         wanted = self._names[name]
-        if value is not None and not isinstance(value, wanted):
+        if not isinstance(value, wanted):
             raise TypeError(
-                f'Property "{name}" must be of type {wanted}, got: {value!r} (type: {type(value)})'
+                f'Property "{name}" must be of type {wanted}, got: {value} (type: {type(value)})'
             )
-        self._values[name] = value
+        self._values[name] = int(value) if wanted is int else value
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the same choices were made."""
+        return type(other) is type(self) and self._plain() == other._plain()
+
+    __hash__ = None  # type: ignore[assignment]
 
     def _plain(self) -> dict[str, Any]:
         return {key: _plain(value) for key, value in self._values.items() if value is not None}
@@ -182,6 +188,8 @@ class Options(_Group):
 
     def merge(self, options: Options) -> Options:
         """These choices, overridden by what `options` chose."""
+        if not isinstance(options, Options):
+            raise TypeError(f"options must be Options: {options!r}")
         merged = Options()
         merged._merge(self._plain())
         merged._merge(options._plain())
@@ -214,12 +222,6 @@ class Options(_Group):
             stack.extend((below, False) for below in reversed(at.inputs))
         merged._freeze()
         return merged
-
-    def __eq__(self, other: object) -> bool:
-        """Whether the same choices were made."""
-        return isinstance(other, Options) and self._plain() == other._plain()
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         """The choices made."""

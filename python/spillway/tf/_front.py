@@ -28,6 +28,10 @@ def to_front(value: Any) -> Any:
         return Tensor(np.asarray(value))
     if value is None or isinstance(value, Tensor):
         return value
+    if type(value) is tuple:
+        return tuple([to_front(part) for part in value])
+    if type(value) is dict:
+        return {key: to_front(part) for key, part in value.items()}
     if isinstance(value, spillway.Dataset):
         from spillway.tf.data.dataset import Dataset
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from spillway.specs import TensorSpec
 from spillway.tf.data.dataset import Dataset
+from spillway.tf.data.inference import joined, result_spec
 
 _ALL = 2**63 - 1
 
@@ -50,7 +52,29 @@ def group_by_reducer(
         return Dataset.from_tensors(result)
 
     def transform(dataset: Dataset) -> Dataset:
-        grouped: Any = dataset.group_by_window(key_func, reduce_group, window_size=_ALL)
-        return grouped  # type: ignore[no-any-return]
+        key = result_spec(key_func, dataset.element_spec)
+        if key is not None and not TensorSpec((), "int64").is_compatible_with(key):
+            raise ValueError(f"`key_func` must return a single `tf.int64` scalar tensor: {key}")
+        signature = _signature(dataset.element_spec, reducer)
+        return dataset.group_by_window(
+            key_func, reduce_group, window_size=_ALL, output_signature=signature
+        )
 
     return transform
+
+
+def _signature(element: Any, reducer: Reducer) -> Any:
+    """The spec of the results, where the functions tell it; states may grow in shape."""
+    state = result_spec(reducer.init_func, TensorSpec((), "int64"))
+    while state is not None:
+        after = result_spec(reducer.reduce_func, state, element)
+        wider = joined(state, after)
+        if wider is None and after is not None:
+            raise TypeError(
+                "The element types for the new state must match the initial state. Expected "
+                f"{state} but got {after}."
+            )
+        if wider == state:
+            return result_spec(reducer.finalize_func, state)
+        state = wider
+    return None

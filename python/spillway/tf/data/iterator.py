@@ -9,7 +9,7 @@ import numpy as np
 
 import spillway
 from spillway.audit import Audit, Report
-from spillway.errors import InvalidArgumentError, OutOfRangeError
+from spillway.errors import InvalidArgumentError, OutOfRangeError, ResourceExhaustedError
 from spillway.specs import TypeSpec
 from spillway.tensor import Tensor
 from spillway.tf._front import to_front
@@ -37,15 +37,26 @@ class Position:
         return state
 
     def restore(self, state: bytes) -> None:
-        """Goes on where `save` was called. A state that is refused changes nothing."""
+        """Goes on where `save` was called. A state that is refused changes nothing.
+
+        Where memory does not allow two passes at a time, the present one ends first.
+        """
+        try:
+            fresh = self._restored(state)
+        except ResourceExhaustedError:
+            self._pass.close()
+            fresh = self._restored(state)
+        self._pass.close()
+        self._pass = fresh
+
+    def _restored(self, state: bytes) -> Any:
         fresh = spillway.Dataset.__iter__(self._dataset)
         try:
             fresh.restore(state)
         except BaseException:
             fresh.close()
             raise
-        self._pass.close()
-        self._pass = fresh
+        return fresh
 
     def close(self) -> None:
         """Stops, and lets go of the memory. Further elements are none."""

@@ -25,6 +25,8 @@ def resample(
     name: str | None,
 ) -> Dataset:
     """Keeps an element with a probability in proportion to wanted over found."""
+    from spillway.tf.data.inference import result_spec
+
     wanted = np.asarray(target_dist, np.float64)
     known = None if initial_dist is None else np.asarray(initial_dist, np.float64)
     if known is not None and known.shape != wanted.shape:
@@ -48,4 +50,9 @@ def resample(
     seen = np.full(wanted.shape, _SEEN_BEFORE, np.int64)
     pairs = type(ds).zip(draws, ds).scan(seen, decide, name=name)
     kept: Any = pairs.filter(lambda keep, label, data: keep, name=name)
-    return kept.map(lambda keep, label, data: (label, data), name=name)  # type: ignore[no-any-return]
+    element = ds.element_spec
+    label = result_spec(class_func, element)
+    signature = None if label is None else (label, element)
+    return kept.map(  # type: ignore[no-any-return]
+        lambda keep, label, data: (label, data), output_signature=signature, name=name
+    )

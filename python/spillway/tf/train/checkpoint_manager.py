@@ -72,9 +72,12 @@ class CheckpointManager:
         self._latest = state.model_checkpoint_path
         self._preserved = min(state.last_preserved_timestamp, now)
         paths, times = state.all_model_checkpoint_paths, state.all_model_checkpoint_timestamps
-        # Without times nothing is known to be younger than what is kept for ever.
+        folder = os.path.realpath(self._directory)
+        # Without times nothing is known to be younger than what is kept for ever. What lies
+        # elsewhere is not ours to delete, whatever the file says.
         for path, written in zip(paths, times, strict=False):
-            if min(written, now) > self._preserved:
+            inside = os.path.realpath(os.path.dirname(path)) == folder
+            if inside and min(written, now) > self._preserved:
                 self._times[path] = min(written, now)
 
     @property

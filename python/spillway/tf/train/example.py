@@ -43,15 +43,12 @@ class Feature(Message):
     float_list: FloatList
     int64_list: Int64List
 
-    def __init__(
-        self,
-        bytes_list: BytesList | None = None,
-        float_list: FloatList | None = None,
-        int64_list: Int64List | None = None,
-    ) -> None:
-        """Holds the list given."""
+    def __init__(self, **lists: ListMessage | None) -> None:
+        """Holds the list given; of several, the last."""
         self._kind = self._list = None
-        for name, given in zip(_KINDS, (bytes_list, float_list, int64_list), strict=True):
+        for name, given in lists.items():
+            if name not in _KINDS:
+                raise ValueError(f'Protocol message Feature has no "{name}" field.')
             if given is None:
                 continue
             wanted = _KINDS[name][1]
