@@ -7,6 +7,7 @@ execute_process(COMMAND ${Python_EXECUTABLE} -c "import numpy; print(numpy.get_i
 find_package(nanobind CONFIG REQUIRED)
 nanobind_add_module(_native NB_STATIC NB_SUPPRESS_WARNINGS
   python/native/arrays.cc
+  python/native/bind_access.cc
   python/native/bind_iterator.cc
   python/native/bind_memory.cc
   python/native/bind_spec.cc

@@ -16,6 +16,7 @@ NB_MODULE(_native, m) {
   if (_import_array() < 0) throw nb::python_error();
   nb::set_leak_warnings(false);  // iterators may be alive at exit, by design
   FileWatch::install();
+  bind_access(m);
   bind_spec(m);
   bind_iterator(m);
   bind_memory(m);
