@@ -8,6 +8,7 @@ find_package(nanobind CONFIG REQUIRED)
 nanobind_add_module(_native NB_STATIC NB_SUPPRESS_WARNINGS
   python/native/arrays.cc
   python/native/bind_graph.cc
+  python/native/bind_access.cc
   python/native/bind_iterator.cc
   python/native/bind_memory.cc
   python/native/bind_spec.cc

@@ -17,13 +17,6 @@ namespace nb = nanobind;
 namespace spillway::python {
 namespace {
 
-// Ctrl-C while the main thread waits in the engine. The signal's handler has run when this says
-// yes, and its exception is pending.
-bool poll_signals() {
-  const WithGil gil;
-  return PyErr_CheckSignals() != 0;
-}
-
 // Lets a dataset tell of its last pass, also when the iterator is gone, without keeping it alive.
 class AuditBox {
  public:
@@ -195,6 +188,7 @@ void shut_down() {
     for (Consumer* consumer : open) consumer->request_stop();
     for (Consumer* consumer : open) consumer->close();
   }
+  close_accesses();
   leave_interpreter();
 }
 
@@ -266,6 +260,11 @@ NativeIterator open_iterator(nb::handle node, std::int64_t read_ahead_ns, const 
 }
 
 }  // namespace
+
+bool poll_signals() {
+  const WithGil gil;
+  return PyErr_CheckSignals() != 0;
+}
 
 void bind_iterator(nb::module_& m) {
   nb::class_<AuditBox>(m, "AuditBox", "What became of the elements of one pass.")

@@ -137,28 +137,6 @@ NativeNode make_node(const std::string& op, nb::list params, nb::list inputs,
   return {value_or_throw(Node::make(*def, std::move(values), std::move(nodes), line, name))};
 }
 
-nb::object element_at(const NativeNode& self, std::int64_t index) {
-  const IndexedPtr indexed = open_indexed(*self.node);
-  if (indexed == nullptr) {
-    throw nb::type_error(
-        "this dataset has no random access: a stage of it gives its elements only "
-        "in order");
-  }
-  const std::int64_t size = indexed->size();
-  const std::int64_t at = index < 0 ? index + size : index;
-  if (at < 0 || at >= size) {
-    throw nb::index_error(
-        ("index " + std::to_string(index) + " of " + std::to_string(size) + " elements").c_str());
-  }
-  const Chunk row = value_or_throw([&] {
-    const WithoutGil free;
-    return indexed->at({&at, 1}, constants());
-  }());
-  PyObject* out = give_nest(*row.structure(), row.row(0).values, Leaves::kNumpy);
-  if (out == nullptr) throw nb::python_error();
-  return nb::steal(out);
-}
-
 NativeNode node_from_json(const std::string& text, nb::dict functions) {
   const FunctionLookup lookup = [&](const std::string& name,
                                     const std::string& code) -> Result<FunctionPtr> {
@@ -394,9 +372,6 @@ void bind_spec(nb::module_& m) {
              return out;
            })
       .def("to_json", [](const NativeNode& n) { return value_or_throw(to_json(*n.node)); })
-      .def("at", &element_at)
-      .def("has_random_access",
-           [](const NativeNode& n) { return open_indexed(*n.node) != nullptr; })
       .def("__repr__", [](const NativeNode& n) { return n.node->to_string(); });
   m.def("node", &make_node, nb::arg("op"), nb::arg("params"), nb::arg("inputs"), nb::arg("line"),
         nb::arg("name"));

@@ -24,6 +24,13 @@ T value_or_throw(Result<T> result) {
   return std::move(result).value();
 }
 
+// Ctrl-C while the main thread waits in the engine. The signal's handler has run when this says
+// yes, and its exception is pending.
+bool poll_signals();
+// Before the interpreter ends: stops and closes every random access that is still alive.
+void close_accesses();
+
+void bind_access(nanobind::module_& m);
 void bind_spec(nanobind::module_& m);
 void bind_graph(nanobind::module_& m);
 void bind_iterator(nanobind::module_& m);

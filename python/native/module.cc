@@ -17,6 +17,7 @@ NB_MODULE(_native, m) {
   if (_import_array() < 0 || !import_ufuncs()) throw nb::python_error();
   nb::set_leak_warnings(false);  // iterators may be alive at exit, by design
   FileWatch::install();
+  bind_access(m);
   bind_spec(m);
   bind_graph(m);
   bind_iterator(m);

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -33,6 +35,7 @@ from spillway.symbolic import TraceBreak
 INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
 _READ_AHEAD_NS = 1_000_000
+_FIRST = threading.Lock()
 
 
 class Dataset(Operators):
@@ -44,12 +47,13 @@ class Dataset(Operators):
     [[1, 3], [0, 5], [2, 4]]
     """
 
-    __slots__ = ("__weakref__", "_last", "_node")
+    __slots__ = ("__weakref__", "_access", "_last", "_node")
 
     def __init__(self, node: _native.Node) -> None:
         """Use the static methods (`range`, `from_generator`, ...) instead."""
         self._node = node
         self._last: Any = None
+        self._access: _native.Access | None = None
 
     # ---- Looking at it
 
@@ -98,13 +102,27 @@ class Dataset(Operators):
         return True
 
     def __getitem__(self, index: int) -> Any:
-        """One element by its position, where every stage can be asked out of order.
+        """One element by its position; a negative one counts from the end.
+
+        IndexError where there is none. TypeError where a stage (`filter`, `from_generator`, ...)
+        can only be read in order: a `cache()` behind it can be asked for any element.
 
         >>> import spillway as sw
-        >>> sw.Dataset.range(10).batch(4)[1]
+        >>> sw.Dataset.range(10).batch(4)[-2]
         array([4, 5, 6, 7])
         """
-        return self._node.at(int(index))
+        position = operator.index(index)
+        if position < 0 and -position <= len(self):
+            position += len(self)
+        return self._at(position)
+
+    def _at(self, index: int) -> Any:
+        """The same without counting from the end: what `tf.data.experimental.at` promises."""
+        if self._access is None:
+            opened = _native.access(self._node, self.options().dataset_name or "")
+            with _FIRST:  # of two threads: what the access keeps, it keeps for both
+                self._access = self._access or opened
+        return self._access.at(operator.index(index))
 
     def __repr__(self) -> str:
         """The spec, a stage a line."""

@@ -28,6 +28,8 @@ class CacheSink {
   virtual Status begin() { return {}; }
   virtual Status put(const Chunk& rows, std::int64_t row) = 0;
   virtual Status finish() = 0;
+  // The rows put so far, for whoever puts the next; null where they cannot be read before the end.
+  virtual std::unique_ptr<CacheSource> so_far() const { return nullptr; }
 };
 
 // Where a cache's rows are.

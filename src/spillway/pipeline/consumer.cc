@@ -1,7 +1,5 @@
 #include "spillway/pipeline/consumer.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "spillway/base/clock.h"
@@ -14,20 +12,6 @@ constexpr std::int64_t kVersion = 1;
 constexpr std::string_view kMagic = "SPW";
 constexpr std::int64_t kMostRows = 1 << 16;
 constexpr std::size_t kChunkBytes = 256 * 1024;
-
-// The process that started the engine's threads. A fork has none of them.
-pid_t engine_process() {
-  static const pid_t kProcess = getpid();
-  return kProcess;
-}
-
-Status check_not_forked() {
-  if (getpid() == engine_process()) return {};
-  return Status::error(ErrorKind::kUser, Code::kFailedPrecondition,
-                       "this process was forked from one that runs pipelines: threads do not "
-                       "survive a fork; open the dataset in the child before the parent iterates, "
-                       "or start the child with the 'spawn' or 'forkserver' method");
-}
 
 }  // namespace
 
@@ -47,7 +31,7 @@ Consumer::~Consumer() { close(); }
 void Consumer::close() {
   if (closed_) return;
   closed_ = true;
-  if (getpid() != engine_process()) {
+  if (!check_not_forked().ok()) {
     // The threads are not here: leave what they own alone.
     static_cast<void>(input_.release());  // NOLINT(bugprone-unused-return-value)
     static_cast<void>(ahead_.release());  // NOLINT(bugprone-unused-return-value)

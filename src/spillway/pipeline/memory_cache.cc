@@ -109,6 +109,9 @@ class MemorySink final : public CacheSink {
     if (kept_->rows == nullptr) kept_->rows = rows_;
     return {};
   }
+  std::unique_ptr<CacheSource> so_far() const override {
+    return std::make_unique<MemorySource>(rows_, stage_);
+  }
 
  private:
   const std::shared_ptr<Kept> kept_;

@@ -78,15 +78,18 @@ Status Iterator::skip(std::int64_t rows) {
   return {};
 }
 
+Result<StagePtr> OpenContext::input_stage(std::size_t i) const {
+  const NodePtr& input = node().inputs()[i];
+  if (StagePtr below = run().stage_of(*input)) return below;
+  // Inside a nested dataset the stages are made as they are opened and share one account.
+  return nested_stage(*stage_, input);
+}
+
 Result<IteratorPtr> OpenContext::open_input(std::size_t i, std::int64_t epoch,
                                             std::int64_t bound) const {
-  const NodePtr& input = node().inputs()[i];
-  StagePtr below = run().stage_of(*input);
-  // Inside a nested dataset the stages are made as they are opened and share one account.
-  if (below == nullptr) {
-    SW_ASSIGN(below, nested_stage(*stage_, input));
-  }
-  return input->op().open(OpenContext(std::move(below), epoch, outer_, bound));
+  SW_ASSIGN(StagePtr below, input_stage(i));
+  const OperatorDef& op = below->node().op();
+  return op.open(OpenContext(std::move(below), epoch, outer_, bound));
 }
 
 Result<IteratorPtr> OpenContext::open_nested(const NodePtr& inner, const Origin& outer) const {
@@ -97,10 +100,6 @@ Result<IteratorPtr> OpenContext::open_nested(const NodePtr& inner, const Origin&
 ScopePtr OpenContext::source_scope(std::string file) const {
   return std::make_shared<OriginScope>(
       OriginScope{stage_->name(), epoch_, std::move(file), outer_});
-}
-
-IndexedPtr open_indexed(const Node& node) {
-  return node.op().index != nullptr ? node.op().index(node) : nullptr;
 }
 
 namespace {

@@ -71,7 +71,10 @@ class Iterator {
 };
 using IteratorPtr = std::unique_ptr<Iterator>;
 
-// What open() gets: the node, its stage, and the way to its inputs.
+class Indexed;  // access.h
+using IndexedPtr = std::unique_ptr<Indexed>;
+
+// What open() and index() get: the node, its stage, and the way to its inputs.
 class OpenContext {
  public:
   OpenContext(StagePtr stage, std::int64_t epoch, Origin outer, std::int64_t bound = -1)
@@ -88,27 +91,21 @@ class OpenContext {
   Result<IteratorPtr> open_input(std::size_t i) const { return open_input(i, epoch_); }
   Result<IteratorPtr> open_input(std::size_t i, std::int64_t epoch, std::int64_t bound = -1) const;
   std::int64_t bound() const { return bound_; }
+  // Random access to input `i`, or why there is none.
+  Result<IndexedPtr> index_input(std::size_t i) const;
   // A pass over a dataset found in an element. Charged to this stage (R10).
   Result<IteratorPtr> open_nested(const NodePtr& node, const Origin& outer) const;
   // What the rows of this source share.
   ScopePtr source_scope(std::string file = "") const;
 
  private:
+  Result<StagePtr> input_stage(std::size_t i) const;
+
   StagePtr stage_;
   std::int64_t epoch_;
   Origin outer_;
   std::int64_t bound_;
 };
-
-// Random access to a node's elements, where that has a meaning. Thread-safe.
-class Indexed {
- public:
-  virtual ~Indexed() = default;
-  virtual std::int64_t size() const = 0;
-  // Rows in the order of `indices`, each in [0, size()).
-  virtual Result<Chunk> at(std::span<const std::int64_t> indices, const AccountPtr& account) = 0;
-};
-using IndexedPtr = std::unique_ptr<Indexed>;
 
 // What pulling from an operator may do beside producing rows.
 enum class Effects : std::uint8_t {
@@ -142,8 +139,8 @@ struct OperatorDef {
   bool hidden = false;       // made by the engine, not offered by fronts
   Result<Inferred> (*infer)(const Node& node) = nullptr;
   Result<IteratorPtr> (*open)(const OpenContext& context) = nullptr;
-  // Null, or null result: no random access.
-  IndexedPtr (*index)(const Node& node) = nullptr;
+  // Null: no random access.
+  Result<IndexedPtr> (*index)(const OpenContext& context) = nullptr;
   // Null: every pass is like the first.
   std::shared_ptr<SharedState> (*shared)(const Node& node) = nullptr;
 };
@@ -151,8 +148,6 @@ struct OperatorDef {
 std::span<const OperatorDef* const> all_operators();
 const OperatorDef* find_operator(std::string_view name);
 
-// The random access of a node, or null.
-IndexedPtr open_indexed(const Node& node);
 // What a node does beyond its elements, given the functions it was built with.
 Effects effects_of(const Node& node);
 bool is_fallible(const Node& node);

@@ -1,5 +1,7 @@
 #include "spillway/pipeline/run.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "spillway/base/bytes.h"
@@ -11,7 +13,21 @@ constexpr std::size_t kMostEntries = 10'000;
 
 thread_local const AccountPtr* user_code_account = nullptr;
 
+// The process that started the engine's threads.
+pid_t engine_process() {
+  static const pid_t kProcess = getpid();
+  return kProcess;
+}
+
 }  // namespace
+
+Status check_not_forked() {
+  if (getpid() == engine_process()) return {};
+  return Status::error(ErrorKind::kUser, Code::kFailedPrecondition,
+                       "this process was forked from one that runs pipelines: threads do not "
+                       "survive a fork; open the dataset in the child before the parent iterates, "
+                       "or start the child with the 'spawn' or 'forkserver' method");
+}
 
 UserCodeScope::UserCodeScope(const AccountPtr& account)
     : before_(std::exchange(user_code_account, &account)) {}
@@ -71,7 +87,7 @@ Result<std::shared_ptr<Quarantine>> Run::quarantine(const std::string& path) {
 
 // R2: one output a stage that makes any, where its size is known before the first element.
 Status Run::reserve_floors() {
-  if (child_) return {};
+  if (!has_floors()) return {};
   for (const StagePtr& stage : stages_) {
     const StructurePtr& structure = stage->node().structure();
     const std::int64_t bytes = structure == nullptr ? -1 : structure->static_bytes();

@@ -19,7 +19,11 @@ struct RunOptions {
   int threads = 0;                         // 0: as many as the process may use
   std::uint64_t jitter_seed = 0;           // tests: disturbs the scheduling
   std::string pipeline_name;
+  bool floors = true;  // false: no guarantees (R2), what is needed comes from the pool
 };
+
+// A fork has none of the engine's threads: kUser error in a child of a process that ran pipelines.
+Status check_not_forked();
 
 // One pass of a consumer over a pipeline: its stages, accounts, audit. Outlives its iterators.
 class Run : public std::enable_shared_from_this<Run> {
@@ -35,8 +39,8 @@ class Run : public std::enable_shared_from_this<Run> {
   const std::vector<StagePtr>& stages() const { return stages_; }
   StagePtr stage_of(const Node& node) const;
 
-  // Opened inside another pipeline's user code: lives on that stage's guarantee (R11).
-  bool is_child() const { return child_; }
+  // Not when opened inside another pipeline's user code: lives on that stage's guarantee (R11).
+  bool has_floors() const { return options_.floors && !child_; }
   // What every stage needs for one element, as the error for a limit that cannot hold them all.
   Status floors_refused(const Stage& stage) const;
 

@@ -1,5 +1,7 @@
 #include "spillway/pipeline/shuffle_order.h"
 
+#include <numeric>
+
 namespace spillway {
 
 SeedSource::SeedSource(Seeds seeds, bool reshuffle) : reshuffle_(reshuffle), seeds_(seeds) {
@@ -12,6 +14,11 @@ Seeds SeedSource::draw() {
   if (!reshuffle_) return seeds_;
   const std::uint64_t first = stream_.next();
   return {first, stream_.next()};
+}
+
+Seeds SeedSource::own() const {
+  const MutexLock lock(mutex_);
+  return seeds_;
 }
 
 void SeedSource::save(StateWriter& out) const {
@@ -32,6 +39,16 @@ Status SeedSource::restore(StateReader& in) {
   seeds_ = {static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(second)};
   stream_ = PhiloxStream::at(seeds_.first, seeds_.second, static_cast<std::uint64_t>(draws));
   return {};
+}
+
+std::vector<std::int64_t> permutation(Seeds seeds, std::int64_t n) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  PhiloxStream random(seeds.first, seeds.second);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    std::swap(order[i], order[i + random.next() % (order.size() - i)]);
+  }
+  return order;
 }
 
 std::int64_t ShuffleProgress::position_of(std::int64_t ordinal) const {

@@ -25,6 +25,8 @@ class SeedSource final : public SharedState {
  public:
   SeedSource(Seeds seeds, bool reshuffle);
   Seeds draw();
+  // The node's own pair, which no pass uses up.
+  Seeds own() const;
   void save(StateWriter& out) const override;
   Status restore(StateReader& in) override;
 
@@ -90,6 +92,9 @@ class Ring {
   std::uint64_t size_ = 0;
   std::vector<T> items_;
 };
+
+// 0 to n - 1 in the order in which a buffer that holds them all hands them on.
+std::vector<std::int64_t> permutation(Seeds seeds, std::int64_t n);
 
 // What both forms of the iterator save: a checkpoint of one restores into the other, as memory
 // allows.

@@ -46,7 +46,7 @@ void Stage::stamp(Status& error, std::int64_t epoch) const {
 Status Stage::guarantee() {
   const std::size_t row = largest_row_;
   if (row <= guaranteed_ || row < SlabPool::kLeast) return {};
-  if (node_->op().passes_rows || run_.is_child()) return {};
+  if (node_->op().passes_rows || !run_.has_floors()) return {};
   const Status raised = account_->raise_floor(SlabPool::capacity_for(row));
   if (!raised.ok() && raised.info().type == "FloorTooHigh") return run_.floors_refused(*this);
   guaranteed_ = row;  // or not now: others hold too much

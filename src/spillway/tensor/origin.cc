@@ -139,27 +139,6 @@ Origins Origins::grouped(std::int64_t rows, std::int64_t size) const {
   return column(std::move(firsts));
 }
 
-Origins Origins::rescoped(const std::function<ScopePtr(const ScopePtr&)>& to) const {
-  Origins out = *this;
-  if (scope_ != nullptr) out.scope_ = to(scope_);
-  ScopePtr from;
-  ScopePtr last;
-  for (Origin& origin : out.mixed_) {
-    if (origin.scope == nullptr) continue;
-    if (origin.scope != from) {
-      from = origin.scope;
-      last = to(from);
-    }
-    origin.scope = last;
-  }
-  if (others_ != nullptr) {
-    std::vector<Origins> others;
-    for (const Origins& part : *others_) others.push_back(part.rescoped(to));
-    out.others_ = std::make_shared<const std::vector<Origins>>(std::move(others));
-  }
-  return out;
-}
-
 std::string Origins::describe(std::int64_t row) const {
   std::string text = at(row).describe();
   if (others_ != nullptr) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -50,8 +49,6 @@ class Origins {
   void append(std::int64_t rows, const Origins& other, std::int64_t other_rows);
   // Rows grouped by `size` consecutive ones: the first of each, with the group's weight.
   Origins grouped(std::int64_t rows, std::int64_t size) const;
-  // The same rows seen as of other scopes; `to` is asked once for each run of equal ones.
-  Origins rescoped(const std::function<ScopePtr(const ScopePtr&)>& to) const;
   std::string describe(std::int64_t row) const;
 
  private:

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "spillway/pipeline/operator.h"
+#include "spillway/pipeline/access.h"
 
 namespace spillway {
 namespace {
@@ -13,6 +13,12 @@ Result<Inferred> infer(const Node& node) {
 std::string elements_in_words(std::int64_t n) {
   if (n == kInfinite) return "an infinite number of elements";
   return std::to_string(n) + (n == 1 ? " element" : " elements");
+}
+
+Status wrong_count(std::int64_t expected, std::string_view but, std::int64_t n) {
+  return Status::error(ErrorKind::kUser, Code::kFailedPrecondition,
+                       "Input dataset was expected to contain ", elements_in_words(expected), but,
+                       elements_in_words(n), ".");
 }
 
 // Counts elements, not errors. After its own error nothing follows.
@@ -34,12 +40,12 @@ class AssertCardinalityIterator final : public Iterator {
     if (!next.value()) {
       over_ = true;
       if (seen_ == expected_) return end_of_data();
-      return wrong(" but contained only ", seen_);
+      return wrong_count(expected_, " but contained only ", seen_);
     }
     seen_ += next.value()->rows();
     if (seen_ <= most) return next;
     over_ = true;
-    return wrong(" but contained at least ", seen_);
+    return wrong_count(expected_, " but contained at least ", seen_);
   }
 
   Status save(StateWriter& out) const override {
@@ -56,12 +62,6 @@ class AssertCardinalityIterator final : public Iterator {
   }
 
  private:
-  Status wrong(std::string_view but, std::int64_t n) const {
-    return Status::error(ErrorKind::kUser, Code::kFailedPrecondition,
-                         "Input dataset was expected to contain ", elements_in_words(expected_),
-                         but, elements_in_words(n), ".");
-  }
-
   const IteratorPtr input_;
   const std::int64_t expected_;
   std::int64_t seen_ = 0;
@@ -88,6 +88,12 @@ extern constexpr OperatorDef assert_cardinality_operator{
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       SW_ASSIGN(IteratorPtr input, context.open_input(0));
       return IteratorPtr(std::make_unique<AssertCardinalityIterator>(context, std::move(input)));
+    },
+    .index = [](const OpenContext& context) -> Result<IndexedPtr> {
+      const std::int64_t expected = context.node().cardinality();
+      const std::int64_t n = context.node().inputs()[0]->cardinality();
+      if (n != kUnknownCount && n != expected) return wrong_count(expected, " but contains ", n);
+      return context.index_input(0);
     }};
 
 }  // namespace spillway

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <numeric>
 
 #include "spillway/base/bytes.h"
+#include "spillway/pipeline/access.h"
 #include "spillway/pipeline/input.h"
 #include "spillway/pipeline/row_gatherer.h"
 
@@ -199,44 +201,59 @@ class BatchIterator final : public Iterator {
 
 class BatchIndexed final : public Indexed {
  public:
-  BatchIndexed(IndexedPtr input, const Node& node)
-      : input_(std::move(input)),
-        size_(node.int_param("batch_size")),
-        drop_(node.bool_param("drop_remainder")),
-        structure_(node.structure()) {}
+  BatchIndexed(const OpenContext& context, IndexedPtr input)
+      : Indexed(context),
+        input_(std::move(input)),
+        size_(node().int_param("batch_size")),
+        drop_(node().bool_param("drop_remainder")),
+        available_(node().inputs()[0]->cardinality()) {
+    const StructurePtr& row = node().inputs()[0]->structure();
+    const std::int64_t bytes = row == nullptr ? -1 : row->static_bytes();
+    const auto piece = static_cast<std::int64_t>(kPiece);
+    at_a_time_ = bytes < 0 ? 1 : std::clamp<std::int64_t>(piece / (bytes + 1), 1, piece);
+  }
 
-  std::int64_t size() const override { return batched_count(input_->size(), size_, drop_); }
-
-  Result<Chunk> at(std::span<const std::int64_t> indices, const AccountPtr& account) override {
-    std::vector<std::int64_t> wanted;
-    bool all_whole = true;
-    for (const std::int64_t batch : indices) {
-      const std::int64_t end = std::min((batch + 1) * size_, input_->size());
-      all_whole = all_whole && end - batch * size_ == size_;
-      for (std::int64_t i = batch * size_; i < end; ++i) wanted.push_back(i);
-    }
-    SW_ASSIGN(Chunk rows, input_->at(wanted, account));
-    const auto batches = static_cast<std::int64_t>(indices.size());
-    if (all_whole && all_blocks(rows)) return view_batches(rows, batches, size_, structure_);
+ protected:
+  Result<Chunk> fetch(std::span<const std::int64_t> indices) override {
     std::vector<Row> made;
-    std::int64_t begin = 0;
-    for (const std::int64_t batch : indices) {
-      const std::int64_t end = begin + std::min(size_, input_->size() - batch * size_);
-      RowGatherer one(account, end - begin, end - begin);
-      SW_RETURN_IF_ERROR(one.add(rows.slice(begin, end)));
-      if (const auto* mismatch = one.mismatch()) return different_shapes(*mismatch);
-      SW_ASSIGN(Row row, one.finish());
+    StructurePtr structure = node().structure();
+    for (const std::int64_t index : indices) {
+      SW_ASSIGN(Row row, one(index, structure));
       made.push_back(std::move(row));
-      begin = end;
     }
-    return Chunk::from_rows(structure_, std::move(made));
+    return Chunk::from_rows(structure, std::move(made));
   }
 
  private:
+  // Rows come in pieces and are copied in (R5): a batch of large ones holds none of them twice.
+  Result<Row> one(std::int64_t index, StructurePtr& structure) {
+    const std::int64_t begin = index * size_;
+    const std::int64_t end = begin + std::min(size_, available_ - begin);
+    RowGatherer batch(account(), end - begin, end - begin);
+    std::vector<std::int64_t> wanted;
+    for (std::int64_t at = begin; at < end; at += std::ssize(wanted)) {
+      wanted.resize(static_cast<std::size_t>(std::min(at_a_time_, end - at)));
+      std::iota(wanted.begin(), wanted.end(), at);
+      SW_ASSIGN(Chunk rows, input_->at(wanted));
+      if (structure == nullptr) {
+        structure = batched_structure(rows.structure(), drop_ ? size_ : kUnknownDim);
+      }
+      SW_RETURN_IF_ERROR(batch.add(rows));
+    }
+    if (const auto* mismatch = batch.mismatch()) {
+      Status error = different_shapes(*mismatch);
+      error.edit().index = begin + mismatch->row;
+      error.edit().origin = mismatch->origin;
+      return error;
+    }
+    return batch.finish();
+  }
+
   const IndexedPtr input_;
   const std::int64_t size_;
   const bool drop_;
-  const StructurePtr structure_;
+  const std::int64_t available_;  // the input's cardinality
+  std::int64_t at_a_time_;
 };
 
 constexpr ParamDef kParams[] = {
@@ -263,10 +280,10 @@ extern constexpr OperatorDef batch_operator{
       SW_ASSIGN(IteratorPtr input, context.open_input(0));
       return IteratorPtr(std::make_unique<BatchIterator>(context, std::move(input)));
     },
-    .index = [](const Node& node) -> IndexedPtr {
-      IndexedPtr input = open_indexed(*node.inputs()[0]);
-      if (input == nullptr) return nullptr;
-      return std::make_unique<BatchIndexed>(std::move(input), node);
+    .index = [](const OpenContext& context) -> Result<IndexedPtr> {
+      SW_RETURN_IF_ERROR(must_be_counted(context.node(), context.node()));
+      SW_ASSIGN(IndexedPtr input, context.index_input(0));
+      return IndexedPtr(std::make_unique<BatchIndexed>(context, std::move(input)));
     }};
 
 }  // namespace spillway

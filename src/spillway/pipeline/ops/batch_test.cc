@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "spillway/pipeline/access.h"
 #include "spillway/testing/operator_conformance.h"
 
 namespace spillway::testing {
@@ -123,6 +124,15 @@ TEST(Batch, RefusesASizeThatIsNotPositive) {
 
 TEST(Batch, ThatFindsNoMemoryLosesNoRowAndGoesOn) {
   check_scarcity([] { return batches_of(4, large_rows(16)); });
+}
+
+TEST(Batch, RandomAccessNamesTheRowOfAnotherShape) {
+  auto access = Access::open(batches_of(2, vectors_of({1, 1, 2, 3})), {});
+  ASSERT_TRUE(access.ok());
+  EXPECT_TRUE(access.value()->at(0).ok());
+  const auto failed = access.value()->at(1);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().info().index, 3);
 }
 
 }  // namespace

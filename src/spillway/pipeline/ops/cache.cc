@@ -1,7 +1,11 @@
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
+#include "spillway/base/interrupt.h"
+#include "spillway/memory/activity.h"
+#include "spillway/pipeline/access.h"
 #include "spillway/pipeline/cache_store.h"
-#include "spillway/pipeline/run.h"
 
 namespace spillway {
 namespace {
@@ -14,6 +18,13 @@ std::shared_ptr<CacheStore> store_of(const OpenContext& context) {
     return memory_cache(context.run().budget(), context.stage()->name(), node.line(),
                         may_overpull(*node.inputs()[0]));
   });
+}
+
+Result<std::string> state_of(const Iterator& input) {
+  StateWriter writer;
+  SW_RETURN_IF_ERROR(input.save(writer));
+  SW_RETURN_IF_ERROR(writer.status());
+  return std::move(writer).take();
 }
 
 // Fills the cache while handing rows on, or reads it. Rows that fail are not kept.
@@ -102,10 +113,7 @@ class CacheIterator final : public Iterator {
  private:
   Status open_input() {
     SW_ASSIGN(input_, context_.open_input(0));
-    StateWriter writer;
-    SW_RETURN_IF_ERROR(input_->save(writer));
-    SW_RETURN_IF_ERROR(writer.status());
-    start_ = std::move(writer).take();
+    SW_ASSIGN(start_, state_of(*input_));
     return open_sink();
   }
   Status open_sink() {
@@ -173,6 +181,137 @@ class CacheIterator final : public Iterator {
   bool quiet_ = false;  // errors were not part of what is read again
 };
 
+// One thread at a time, without a lock held while it works. Whoever has the turn already, because
+// a function below asks for an element of its own cache, is refused.
+class Turns {
+ public:
+  Status take(const Run& run) {
+    const Parked parked(run.budget());
+    const MutexLock lock(mutex_);
+    while (taken_) {
+      if (taker_ == std::this_thread::get_id()) {
+        return Status::error(ErrorKind::kUser, Code::kFailedPrecondition,
+                             "cache: a function must not ask for an element of the cache that is "
+                             "being filled with its results");
+      }
+      if (run.stop() || interrupted()) return cancelled();
+      given_back_.wait_for(mutex_, std::chrono::milliseconds(20));
+    }
+    taken_ = true;
+    taker_ = std::this_thread::get_id();
+    return {};
+  }
+  void give_back() {
+    const MutexLock lock(mutex_);
+    taken_ = false;
+    given_back_.notify_one();
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar given_back_;
+  bool taken_ SW_GUARDED_BY(mutex_) = false;
+  std::thread::id taker_ SW_GUARDED_BY(mutex_);
+};
+
+// Reads the finished cache, or fills one by an ordinary pass over the input up to the element that
+// is asked for: so any input will do, and its functions are called once for an element, in order.
+// At the input's end the cache is finished for iterators too.
+class CacheIndexed final : public Indexed {
+ public:
+  explicit CacheIndexed(const OpenContext& context)
+      : Indexed(context), context_(context), store_(store_of(context)) {}
+
+ protected:
+  Result<Chunk> fetch(std::span<const std::int64_t> indices) override {
+    SW_RETURN_IF_ERROR(turns_.take(stage().run()));
+    std::vector<Chunk> parts;
+    Status failed;
+    for (const std::int64_t index : indices) {
+      Result<Chunk> row = one(index);
+      if (!row.ok()) {
+        failed = std::move(row).status();
+        break;
+      }
+      parts.push_back(std::move(row).value());
+    }
+    turns_.give_back();
+    if (!failed.ok()) return failed;
+    const StructurePtr structure = parts[0].structure();
+    return join_rows(structure, parts);
+  }
+
+ private:
+  Result<Chunk> one(std::int64_t index) {
+    for (;;) {
+      if (source_ == nullptr || source_->gone()) SW_RETURN_IF_ERROR(open_source());
+      if (sink_ != nullptr && index >= filled_) {
+        SW_RETURN_IF_ERROR(fill(index));
+        continue;
+      }
+      SW_ASSIGN(std::optional<Chunk> row, source_->read(index, Demand::one()));
+      if (row) return std::move(*row);
+      return out_of_range(index, rows_);
+    }
+  }
+
+  Status open_source() {
+    SW_ASSIGN(source_, store_->source(context_));
+    if (source_ != nullptr) return {};
+    SW_ASSIGN(input_, context_.open_input(0));
+    SW_ASSIGN(std::string start, state_of(*input_));
+    SW_ASSIGN(sink_, store_->sink(context_, std::move(start)));
+    filled_ = 0;
+    source_ = sink_->so_far();
+    return sink_->begin();
+  }
+
+  Status fill(std::int64_t index) {
+    const std::int64_t known = node().inputs()[0]->cardinality();
+    while (filled_ <= index) {
+      if (!pending_) {
+        Next next = input_->next(Demand::one());
+        if (!next.ok()) {
+          // Without it the later ones would stand in wrong places: the next call begins anew.
+          if (is_position(next.error())) abandon();
+          return std::move(next).status();
+        }
+        if (!next.value()) return finish();
+        pending_ = std::move(next).value();
+      }
+      SW_RETURN_IF_ERROR(sink_->put(*pending_, 0));
+      pending_.reset();
+      if (++filled_ == known) return finish();
+    }
+    return {};
+  }
+
+  // Another pass may have finished before: then its rows are the cache.
+  Status finish() {
+    rows_ = filled_;
+    const Status finished = sink_->finish();
+    abandon();
+    return finished;
+  }
+  void abandon() {
+    pending_.reset();
+    source_.reset();
+    sink_.reset();
+    input_.reset();
+  }
+
+  const OpenContext context_;
+  const std::shared_ptr<CacheStore> store_;
+  Turns turns_;
+  // Of whoever has the turn:
+  std::unique_ptr<CacheSource> source_;
+  IteratorPtr input_;                // while filling
+  std::unique_ptr<CacheSink> sink_;  // the same
+  std::optional<Chunk> pending_;     // pulled, not yet kept
+  std::int64_t filled_ = 0;
+  std::int64_t rows_ = kUnknownCount;  // known from the end on
+};
+
 constexpr ParamDef kParams[] = {
     {"filename", ParamType::kString, "''", "where to keep the rows; empty: in memory"},
 };
@@ -194,6 +333,12 @@ extern constexpr OperatorDef cache_operator{
       auto it = std::make_unique<CacheIterator>(context);
       SW_RETURN_IF_ERROR(it->open());
       return IteratorPtr(std::move(it));
+    },
+    .index = [](const OpenContext& context) -> Result<IndexedPtr> {
+      if (!context.node().string_param("filename").empty()) {
+        return no_random_access(context.node(), "in a file");
+      }
+      return IndexedPtr(std::make_unique<CacheIndexed>(context));
     }};
 
 }  // namespace spillway

@@ -7,6 +7,7 @@
 
 #include "spillway/base/bytes.h"
 #include "spillway/memory/activity.h"
+#include "spillway/pipeline/access.h"
 #include "spillway/testing/operator_conformance.h"
 
 namespace spillway::testing {
@@ -306,6 +307,80 @@ TEST_F(FileCache, ACheckpointOfTheWritingPassReadsAFileFinishedMeanwhile) {
   EXPECT_EQ(resume(), (Strings{"2", "3", "4"}));  // fills it again
   EXPECT_EQ(files(), (std::set<std::string>{"g.cache"}));
   EXPECT_EQ(resume(), (Strings{"2", "3", "4"}));  // reads it
+}
+
+TEST(Cache, RandomAccessFillsUpToTheElementAndServesIterators) {
+  std::int64_t calls = 0;
+  const NodePtr kept = cache(counted(10, &calls));
+  auto access = Access::open(kept, {});
+  ASSERT_TRUE(access.ok());
+  EXPECT_EQ(show(access.value()->at(5).value(), 0), "5");
+  EXPECT_EQ(calls, 6);
+  EXPECT_EQ(show(access.value()->at(2).value(), 0), "2");
+  EXPECT_EQ(calls, 6);
+  EXPECT_EQ(show(access.value()->at(9).value(), 0), "9");
+  EXPECT_EQ(calls, 10);
+  EXPECT_EQ(elements(kept).size(), 10U);
+  EXPECT_EQ(calls, 10);
+}
+
+TEST(Cache, RandomAccessReadsWhatAPassHasKept) {
+  std::int64_t calls = 0;
+  const NodePtr kept = cache(counted(10, &calls));
+  EXPECT_EQ(elements(kept).size(), 10U);
+  auto access = Access::open(kept, {});
+  ASSERT_TRUE(access.ok());
+  EXPECT_EQ(show(access.value()->at(9).value(), 0), "9");
+  EXPECT_EQ(calls, 10);
+}
+
+TEST(Cache, RandomAccessMeetsAFailedElementInItsPlaceEveryTime) {
+  auto access = Access::open(cache(counted(5, nullptr, {2})), {});
+  ASSERT_TRUE(access.ok());
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(show(access.value()->at(1).value(), 0), "1");
+    EXPECT_EQ(access.value()->at(2).status().code(), Code::kInvalidArgument);
+    EXPECT_EQ(access.value()->at(3).status().code(), Code::kInvalidArgument);
+  }
+}
+
+TEST(Cache, RandomAccessHoldsFiveTimesTheMemoryLimit) {
+  Budget budget(4 * kMiB);
+  {
+    auto access = Access::open(cache(large_rows(320)), {}, budget);
+    ASSERT_TRUE(access.ok());
+    for (std::int64_t i = 319; i >= 0; i -= 29) {
+      auto row = access.value()->at(i);
+      ASSERT_TRUE(row.ok()) << row.error().message();
+      EXPECT_EQ(*row.value().row(0).values[0].as<std::int64_t>(), i);
+    }
+  }
+  EXPECT_EQ(budget.used(), 0U);
+}
+
+TEST(Cache, RandomAccessMakesAgainWhatWasGivenUp) {
+  Budget budget(4 * kMiB);
+  auto access = Access::open(cache(batches_of(1024, range(4096))), {}, budget);
+  ASSERT_TRUE(access.ok());
+  ASSERT_TRUE(access.value()->at(3).ok());
+  EXPECT_GT(budget.reclaim(4 * kMiB), 0U);
+  auto row = access.value()->at(1);
+  ASSERT_TRUE(row.ok());
+  EXPECT_EQ(*row.value().row(0).values[0].row(0).as<std::int64_t>(), 1024);
+}
+
+TEST(Cache, RandomAccessRefusesAFunctionThatAsksForItsOwnResults) {
+  std::unique_ptr<Access> access;
+  const auto asks = scalar_fn([&](std::int64_t x) -> Result<std::int64_t> {
+    SW_ASSIGN(const Chunk other, access->at(2 - x));
+    return x;
+  });
+  auto opened = Access::open(cache(node("map", {{"map_func", asks}}, {range(3)})), {});
+  ASSERT_TRUE(opened.ok());
+  access = std::move(opened).value();
+  const auto row = access->at(2);
+  ASSERT_FALSE(row.ok());
+  EXPECT_EQ(row.error().code(), Code::kFailedPrecondition);
 }
 
 }  // namespace spillway::testing

@@ -1,7 +1,7 @@
 #include <limits>
 #include <utility>
 
-#include "spillway/pipeline/operator.h"
+#include "spillway/pipeline/access.h"
 
 namespace spillway {
 namespace {
@@ -84,41 +84,47 @@ class ConcatenateIterator final : public Iterator {
 
 class ConcatenateIndexed final : public Indexed {
  public:
-  ConcatenateIndexed(IndexedPtr a, IndexedPtr b, StructurePtr structure)
-      : a_(std::move(a)), b_(std::move(b)), structure_(std::move(structure)) {}
-  std::int64_t size() const override { return a_->size() + b_->size(); }
-  Result<Chunk> at(std::span<const std::int64_t> indices, const AccountPtr& account) override {
+  ConcatenateIndexed(const OpenContext& context, IndexedPtr a, IndexedPtr b)
+      : Indexed(context),
+        a_(std::move(a)),
+        b_(std::move(b)),
+        rows_of_a_(node().inputs()[0]->cardinality()) {}
+
+ protected:
+  Result<Chunk> fetch(std::span<const std::int64_t> indices) override {
     std::vector<std::int64_t> of_a;
     std::vector<std::int64_t> of_b;
     for (const std::int64_t i : indices) {
-      if (i < a_->size()) {
+      if (i < rows_of_a_) {
         of_a.push_back(i);
       } else {
-        of_b.push_back(i - a_->size());
+        of_b.push_back(i - rows_of_a_);
       }
     }
     std::vector<Chunk> parts;
     if (!of_a.empty()) {
-      SW_ASSIGN(Chunk rows, a_->at(of_a, account));
+      SW_ASSIGN(Chunk rows, a_->at(of_a));
       parts.push_back(std::move(rows));
     }
     if (!of_b.empty()) {
-      SW_ASSIGN(Chunk rows, b_->at(of_b, account));
+      SW_ASSIGN(Chunk rows, b_->at(of_b));
       parts.push_back(std::move(rows));
     }
-    const Chunk all = join_rows(structure_, parts).with_structure(structure_);
+    const StructurePtr structure =
+        node().structure() != nullptr ? node().structure() : parts[0].structure();
+    const Chunk all = join_rows(structure, parts).with_structure(structure);
     if (parts.size() < 2) return all;
     std::vector<std::int64_t> order;
     std::int64_t next_a = 0;
     auto next_b = static_cast<std::int64_t>(of_a.size());
-    for (const std::int64_t i : indices) order.push_back(i < a_->size() ? next_a++ : next_b++);
-    return gather_rows(account, all, order);
+    for (const std::int64_t i : indices) order.push_back(i < rows_of_a_ ? next_a++ : next_b++);
+    return gather_rows(account(), all, order);
   }
 
  private:
   const IndexedPtr a_;
   const IndexedPtr b_;
-  const StructurePtr structure_;
+  const std::int64_t rows_of_a_;
 };
 
 constexpr ParamDef kParams[] = {
@@ -141,11 +147,11 @@ extern constexpr OperatorDef concatenate_operator{
       SW_ASSIGN(IteratorPtr first, context.open_input(0));
       return IteratorPtr(std::make_unique<ConcatenateIterator>(context, std::move(first)));
     },
-    .index = [](const Node& node) -> IndexedPtr {
-      IndexedPtr a = open_indexed(*node.inputs()[0]);
-      IndexedPtr b = open_indexed(*node.inputs()[1]);
-      if (a == nullptr || b == nullptr) return nullptr;
-      return std::make_unique<ConcatenateIndexed>(std::move(a), std::move(b), node.structure());
+    .index = [](const OpenContext& context) -> Result<IndexedPtr> {
+      SW_RETURN_IF_ERROR(must_be_counted(context.node(), *context.node().inputs()[0]));
+      SW_ASSIGN(IndexedPtr a, context.index_input(0));
+      SW_ASSIGN(IndexedPtr b, context.index_input(1));
+      return IndexedPtr(std::make_unique<ConcatenateIndexed>(context, std::move(a), std::move(b)));
     }};
 
 }  // namespace spillway

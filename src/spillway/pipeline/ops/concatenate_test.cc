@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "spillway/pipeline/access.h"
 #include "spillway/testing/operator_conformance.h"
 
 namespace spillway::testing {
@@ -34,10 +35,12 @@ TEST(Concatenate, RelaxesShapesToWhatAcceptsBoth) {
 }
 
 TEST(Concatenate, ReordersAcrossBothInRandomAccess) {
-  const NodePtr joined = cat(range(3), range(3));
-  const IndexedPtr indexed = open_indexed(*joined);
+  const Opened opened = open(cat(range(3), range(3)));
+  const OpenContext context(opened.run->stages().back(), 0, Origin());
+  auto indexed = context.node().op().index(context);
+  ASSERT_TRUE(indexed.ok());
   const std::vector<std::int64_t> indices{4, 0, 5, 2};
-  const auto rows = indexed->at(indices, Budget::process().open_account("test"));
+  const auto rows = indexed.value()->at(indices);
   ASSERT_TRUE(rows.ok());
   std::string got;
   for (std::int64_t i = 0; i < 4; ++i) got += show(rows.value(), i);

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "spillway/pipeline/operator.h"
+#include "spillway/pipeline/access.h"
 
 namespace spillway {
 namespace {
@@ -87,23 +87,24 @@ class EnumerateIterator final : public Iterator {
 
 class EnumerateIndexed final : public Indexed {
  public:
-  EnumerateIndexed(IndexedPtr input, const Node& node)
-      : input_(std::move(input)), start_(node.int_param("start")), structure_(node.structure()) {}
-  std::int64_t size() const override { return std::min(input_->size(), numbers_from(start_)); }
-  Result<Chunk> at(std::span<const std::int64_t> indices, const AccountPtr& account) override {
-    SW_ASSIGN(Chunk rows, input_->at(indices, account));
-    SW_ASSIGN(Tensor numbers, make_tensor(account, DType::kInt64, Shape{rows.rows()}));
+  EnumerateIndexed(const OpenContext& context, IndexedPtr input)
+      : Indexed(context), input_(std::move(input)), start_(node().int_param("start")) {}
+
+ protected:
+  Result<Chunk> fetch(std::span<const std::int64_t> indices) override {
+    SW_ASSIGN(Chunk rows, input_->at(indices));
+    SW_ASSIGN(Tensor numbers, make_tensor(account(), DType::kInt64, Shape{rows.rows()}));
     auto* out = reinterpret_cast<std::int64_t*>(numbers.mutable_data());
     for (std::size_t i = 0; i < indices.size(); ++i) out[i] = start_ + indices[i];
     numbers.buffer()->touch();
+    const StructurePtr& structure = node().structure();
     return with_numbers(std::move(numbers), rows,
-                        structure_ != nullptr ? structure_ : numbered(rows.structure()));
+                        structure != nullptr ? structure : numbered(rows.structure()));
   }
 
  private:
   const IndexedPtr input_;
   const std::int64_t start_;
-  const StructurePtr structure_;
 };
 
 constexpr ParamDef kParams[] = {
@@ -124,10 +125,9 @@ extern constexpr OperatorDef enumerate_operator{
       SW_ASSIGN(IteratorPtr input, context.open_input(0));
       return IteratorPtr(std::make_unique<EnumerateIterator>(context, std::move(input)));
     },
-    .index = [](const Node& node) -> IndexedPtr {
-      IndexedPtr input = open_indexed(*node.inputs()[0]);
-      if (input == nullptr) return nullptr;
-      return std::make_unique<EnumerateIndexed>(std::move(input), node);
+    .index = [](const OpenContext& context) -> Result<IndexedPtr> {
+      SW_ASSIGN(IndexedPtr input, context.index_input(0));
+      return IndexedPtr(std::make_unique<EnumerateIndexed>(context, std::move(input)));
     }};
 
 }  // namespace spillway

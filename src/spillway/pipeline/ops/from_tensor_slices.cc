@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "spillway/pipeline/operator.h"
+#include "spillway/pipeline/access.h"
 
 namespace spillway {
 namespace {
@@ -85,28 +85,25 @@ class SlicesIterator final : public Iterator {
 
 class SlicesIndexed final : public Indexed {
  public:
-  explicit SlicesIndexed(const Node& node)
-      : structure_(node.structure()),
-        element_(node.element_param("tensors")),
-        rows_(node.cardinality()),
-        scope_(std::make_shared<OriginScope>(OriginScope{"from_tensor_slices", 0, "", {}})) {}
+  explicit SlicesIndexed(const OpenContext& context)
+      : Indexed(context),
+        element_(node().element_param("tensors")),
+        scope_(context.source_scope()) {}
 
-  std::int64_t size() const override { return rows_; }
-  Result<Chunk> at(std::span<const std::int64_t> indices, const AccountPtr& account) override {
+ protected:
+  Result<Chunk> fetch(std::span<const std::int64_t> indices) override {
     std::vector<Column> columns;
     columns.reserve(element_->values.size());
     for (const Tensor& value : element_->values) {
-      SW_ASSIGN(Tensor block, gather_rows(account, value, indices));
+      SW_ASSIGN(Tensor block, gather_rows(account(), value, indices));
       columns.emplace_back(std::move(block));
     }
-    return Chunk(structure_, static_cast<std::int64_t>(indices.size()), std::move(columns),
+    return Chunk(node().structure(), static_cast<std::int64_t>(indices.size()), std::move(columns),
                  Origins::scattered(scope_, {indices.begin(), indices.end()}));
   }
 
  private:
-  const StructurePtr structure_;
   const ElementPtr element_;
-  const std::int64_t rows_;
   const ScopePtr scope_;
 };
 
@@ -130,6 +127,8 @@ extern constexpr OperatorDef from_tensor_slices_operator{
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       return IteratorPtr(std::make_unique<SlicesIterator>(context));
     },
-    .index = [](const Node& node) -> IndexedPtr { return std::make_unique<SlicesIndexed>(node); }};
+    .index = [](const OpenContext& context) -> Result<IndexedPtr> {
+      return IndexedPtr(std::make_unique<SlicesIndexed>(context));
+    }};
 
 }  // namespace spillway

@@ -1,4 +1,4 @@
-#include "spillway/pipeline/operator.h"
+#include "spillway/pipeline/access.h"
 
 namespace spillway {
 namespace {
@@ -47,18 +47,18 @@ class FromTensorsIterator final : public Iterator {
 
 class FromTensorsIndexed final : public Indexed {
  public:
-  explicit FromTensorsIndexed(const Node& node)
-      : structure_(node.structure()),
-        element_(node.element_param("tensors")),
-        scope_(std::make_shared<OriginScope>(OriginScope{"from_tensors", 0, "", {}})) {}
-  std::int64_t size() const override { return 1; }
-  Result<Chunk> at(std::span<const std::int64_t> indices, const AccountPtr&) override {
+  explicit FromTensorsIndexed(const OpenContext& context)
+      : Indexed(context),
+        element_(node().element_param("tensors")),
+        scope_(context.source_scope()) {}
+
+ protected:
+  Result<Chunk> fetch(std::span<const std::int64_t> indices) override {
     std::vector<Row> rows(indices.size(), Row{element_->values, Origin{scope_, 0, 1}});
-    return Chunk::from_rows(structure_, std::move(rows));
+    return Chunk::from_rows(node().structure(), std::move(rows));
   }
 
  private:
-  const StructurePtr structure_;
   const ElementPtr element_;
   const ScopePtr scope_;
 };
@@ -82,8 +82,8 @@ extern constexpr OperatorDef from_tensors_operator{
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       return IteratorPtr(std::make_unique<FromTensorsIterator>(context));
     },
-    .index = [](const Node& node) -> IndexedPtr {
-      return std::make_unique<FromTensorsIndexed>(node);
+    .index = [](const OpenContext& context) -> Result<IndexedPtr> {
+      return IndexedPtr(std::make_unique<FromTensorsIndexed>(context));
     }};
 
 }  // namespace spillway

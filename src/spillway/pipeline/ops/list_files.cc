@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "spillway/pipeline/operator.h"
+#include "spillway/pipeline/access.h"
 
 namespace spillway {
 namespace {
@@ -139,18 +139,17 @@ class ListFilesIterator final : public Iterator {
 
 class ListFilesIndexed final : public Indexed {
  public:
-  explicit ListFilesIndexed(const Node& node)
-      : structure_(node.structure()),
-        files_(files_of(node)),
-        scope_(std::make_shared<OriginScope>(OriginScope{"list_files", 0, "", {}})) {}
-  std::int64_t size() const override { return static_cast<std::int64_t>(files_->size()); }
-  Result<Chunk> at(std::span<const std::int64_t> indices, const AccountPtr& account) override {
-    return rows_of(account, *files_, indices, static_cast<std::int64_t>(indices.size()), structure_,
+  explicit ListFilesIndexed(const OpenContext& context)
+      : Indexed(context), files_(files_of(node())), scope_(context.source_scope()) {}
+
+ protected:
+  Result<Chunk> fetch(std::span<const std::int64_t> indices) override {
+    return rows_of(account(), *files_, indices, static_cast<std::int64_t>(indices.size()),
+                   node().structure(),
                    Origins::scattered(scope_, {indices.begin(), indices.end()}));
   }
 
  private:
-  const StructurePtr structure_;
   const std::shared_ptr<Files> files_;
   const ScopePtr scope_;
 };
@@ -174,8 +173,8 @@ extern constexpr OperatorDef list_files_operator{
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       return IteratorPtr(std::make_unique<ListFilesIterator>(context));
     },
-    .index = [](const Node& node) -> IndexedPtr {
-      return std::make_unique<ListFilesIndexed>(node);
+    .index = [](const OpenContext& context) -> Result<IndexedPtr> {
+      return IndexedPtr(std::make_unique<ListFilesIndexed>(context));
     }};
 
 }  // namespace spillway

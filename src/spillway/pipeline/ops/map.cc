@@ -6,6 +6,7 @@
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
 #include "spillway/memory/activity.h"
+#include "spillway/pipeline/access.h"
 #include "spillway/pipeline/call.h"
 #include "spillway/pipeline/input.h"
 #include "spillway/pipeline/run.h"
@@ -238,6 +239,34 @@ class ParallelMapIterator final : public Iterator {
   double cpu_ = 0;
 };
 
+class MapIndexed final : public Indexed {
+ public:
+  MapIndexed(const OpenContext& context, IndexedPtr input)
+      : Indexed(context), input_(std::move(input)), function_(node().function_param("map_func")) {}
+
+ protected:
+  Result<Chunk> fetch(std::span<const std::int64_t> indices) override {
+    SW_RETURN_IF_ERROR(stage().admit());
+    SW_ASSIGN(const Chunk rows, input_->at(indices));
+    std::vector<Chunk> parts;
+    // A call is told the index of its first row: it gets rows that follow each other.
+    for (std::size_t begin = 0, end = 1; begin < indices.size(); begin = end++) {
+      while (end < indices.size() && indices[end] == indices[end - 1] + 1) ++end;
+      const Chunk some =
+          rows.slice(static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end));
+      Function::Outcome outcome = call_rows(stage(), *function_, some, indices[begin], epoch());
+      if (!outcome.error.ok()) return std::move(outcome.error);
+      parts.push_back(std::move(outcome.out));
+    }
+    const StructurePtr structure = parts[0].structure();
+    return join_rows(structure, parts);
+  }
+
+ private:
+  const IndexedPtr input_;
+  const FunctionPtr function_;
+};
+
 constexpr ParamDef kParams[] = {
     {"map_func", ParamType::kFunction, "", "called once an element, in order"},
     {"num_parallel_calls", ParamType::kInt, "None",
@@ -265,6 +294,10 @@ extern constexpr OperatorDef map_operator{
         return IteratorPtr(std::make_unique<MapIterator>(context, std::move(input)));
       }
       return IteratorPtr(std::make_unique<ParallelMapIterator>(context, std::move(input), calls));
+    },
+    .index = [](const OpenContext& context) -> Result<IndexedPtr> {
+      SW_ASSIGN(IndexedPtr input, context.index_input(0));
+      return IndexedPtr(std::make_unique<MapIndexed>(context, std::move(input)));
     }};
 
 }  // namespace spillway

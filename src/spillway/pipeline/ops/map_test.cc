@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "spillway/base/bytes.h"
+#include "spillway/pipeline/access.h"
 #include "spillway/testing/operator_conformance.h"
 
 namespace spillway::testing {
@@ -132,6 +133,39 @@ TEST(Map, SaysWhatEveryStageNeedsWhenTheGuaranteesDoNotFit) {
   EXPECT_EQ(refused.error().info().type, "FloorTooHigh");
   EXPECT_NE(refused.error().message().find("map#1 needs 64.0 KiB"), std::string::npos)
       << refused.error().message();
+}
+
+TEST(Map, RandomAccessCallsForTheElementAskedForAlone) {
+  std::vector<std::int64_t> called;
+  const auto function = scalar_fn([&](std::int64_t x) -> Result<std::int64_t> {
+    called.push_back(x);
+    if (x == 3) return bad_data(Code::kDataLoss, "bad element");
+    return x;
+  });
+  auto access = Access::open(node("map", {{"map_func", function}}, {range(9)}), {});
+  ASSERT_TRUE(access.ok());
+  EXPECT_TRUE(access.value()->at(7).ok());
+  const auto failed = access.value()->at(3);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().info().stage, "map#1");
+  EXPECT_EQ(failed.error().info().index, 3);
+  EXPECT_EQ(failed.error().info().origin, "range#0 element 3, epoch 0");
+  EXPECT_EQ(called, (std::vector<std::int64_t>{7, 3}));
+}
+
+TEST(Map, RandomAccessTakesRowsInAnyOrder) {
+  // Rows that follow each other go into one call, others do not.
+  const NodePtr mapped = node("map", {{"map_func", twice()}}, {range(8)});
+  const NodePtr mixed =
+      node("shuffle", {{"buffer_size", std::int64_t{8}}, {"seed2", std::int64_t{4}}}, {mapped});
+  auto access = Access::open(batches_of(8, mixed), {});
+  ASSERT_TRUE(access.ok());
+  auto row = access.value()->at(0);
+  ASSERT_TRUE(row.ok());
+  const Tensor batch = row.value().row(0).values[0];
+  std::int64_t sum = 0;
+  for (std::int64_t i = 0; i < 8; ++i) sum += *batch.row(i).as<std::int64_t>();
+  EXPECT_EQ(sum, 56);
 }
 
 }  // namespace

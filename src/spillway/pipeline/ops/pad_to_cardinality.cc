@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "spillway/pipeline/operator.h"
+#include "spillway/pipeline/access.h"
 
 namespace spillway {
 namespace {
@@ -84,6 +84,29 @@ Result<Tensor> zeros(const AccountPtr& account, const Structure& leaf, std::int6
   return block;
 }
 
+// Rows [first, first + rows) of the padding.
+Result<Chunk> padding(const AccountPtr& account, const StructurePtr& element, std::int64_t rows,
+                      const ScopePtr& scope, std::int64_t first) {
+  std::vector<Column> columns;
+  for (const Structure* leaf : element->leaves()) {
+    SW_ASSIGN(Tensor block, zeros(account, *leaf, rows));
+    columns.emplace_back(std::move(block));
+  }
+  return Chunk(element, rows, std::move(columns), Origins::regular(scope, first, 1, 0));
+}
+
+Result<Chunk> with_mask(const AccountPtr& account, const Chunk& rows, bool valid,
+                        const Place& place, const StructurePtr& structure) {
+  SW_ASSIGN(Tensor mask, make_tensor(account, DType::kBool, Shape{rows.rows()}));
+  std::memset(mask.mutable_data(), valid ? 1 : 0, mask.bytes());
+  mask.buffer()->touch();
+  std::vector<Column> columns(rows.columns().begin(), rows.columns().end());
+  const auto at = columns.begin() + static_cast<std::ptrdiff_t>(place.column);
+  const auto behind = columns.erase(at, at + static_cast<std::ptrdiff_t>(place.replaces));
+  columns.emplace(behind, std::move(mask));
+  return Chunk(structure, rows.rows(), std::move(columns), rows.origins());
+}
+
 class PadToCardinalityIterator final : public Iterator {
  public:
   PadToCardinalityIterator(const OpenContext& context, IteratorPtr input)
@@ -101,7 +124,7 @@ class PadToCardinalityIterator final : public Iterator {
       if (!next.ok()) return next;
       if (next.value()) {
         stats().used += next.value()->rows();
-        return with_mask(*next.value(), true);
+        return masked_rows(*next.value(), true);
       }
       over_ = 1;
     }
@@ -111,14 +134,9 @@ class PadToCardinalityIterator final : public Iterator {
     const auto fit = static_cast<std::int64_t>(demand.bytes / row_bytes);
     const std::int64_t rows =
         std::min({demand.rows, std::max<std::int64_t>(1, fit), padding_ - padded_});
-    std::vector<Column> columns;
-    for (const Structure* leaf : element_->leaves()) {
-      SW_ASSIGN(Tensor block, zeros(account(), *leaf, rows));
-      columns.emplace_back(std::move(block));
-    }
-    const Chunk filler(element_, rows, std::move(columns), Origins::regular(scope_, padded_, 1, 0));
+    SW_ASSIGN(const Chunk filler, padding(account(), element_, rows, scope_, padded_));
     padded_ += rows;
-    return with_mask(filler, false);
+    return masked_rows(filler, false);
   }
 
   Status save(StateWriter& out) const override {
@@ -133,15 +151,9 @@ class PadToCardinalityIterator final : public Iterator {
   }
 
  private:
-  Next with_mask(const Chunk& rows, bool valid) {
-    SW_ASSIGN(Tensor mask, make_tensor(account(), DType::kBool, Shape{rows.rows()}));
-    std::memset(mask.mutable_data(), valid ? 1 : 0, mask.bytes());
-    mask.buffer()->touch();
-    std::vector<Column> columns(rows.columns().begin(), rows.columns().end());
-    const auto at = columns.begin() + static_cast<std::ptrdiff_t>(place_.column);
-    const auto behind = columns.erase(at, at + static_cast<std::ptrdiff_t>(place_.replaces));
-    columns.emplace(behind, std::move(mask));
-    return std::optional<Chunk>(Chunk(structure_, rows.rows(), std::move(columns), rows.origins()));
+  Next masked_rows(const Chunk& rows, bool valid) {
+    SW_ASSIGN(Chunk out, with_mask(account(), rows, valid, place_, structure_));
+    return std::optional<Chunk>(std::move(out));
   }
 
   const IteratorPtr input_;
@@ -152,6 +164,37 @@ class PadToCardinalityIterator final : public Iterator {
   const std::int64_t padding_;
   std::int64_t over_ = 0;  // the input has ended
   std::int64_t padded_ = 0;
+};
+
+class PadToCardinalityIndexed final : public Indexed {
+ public:
+  PadToCardinalityIndexed(const OpenContext& context, IndexedPtr input)
+      : Indexed(context),
+        input_(std::move(input)),
+        rows_(node().inputs()[0]->cardinality()),
+        element_(node().inputs()[0]->structure()),
+        place_(place_of(*element_, node().string_param("mask_key"))),
+        scope_(context.source_scope()) {}
+
+ protected:
+  Result<Chunk> fetch(std::span<const std::int64_t> indices) override {
+    std::vector<Chunk> parts;
+    for (const std::int64_t index : indices) {
+      const bool valid = index < rows_;
+      SW_ASSIGN(const Chunk row,
+                valid ? input_->at(index) : padding(account(), element_, 1, scope_, index - rows_));
+      SW_ASSIGN(Chunk part, with_mask(account(), row, valid, place_, node().structure()));
+      parts.push_back(std::move(part));
+    }
+    return join_rows(node().structure(), parts);
+  }
+
+ private:
+  const IndexedPtr input_;
+  const std::int64_t rows_;  // of the input
+  const StructurePtr element_;
+  const Place place_;
+  const ScopePtr scope_;
 };
 
 constexpr ParamDef kParams[] = {
@@ -174,6 +217,10 @@ extern constexpr OperatorDef pad_to_cardinality_operator{
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       SW_ASSIGN(IteratorPtr input, context.open_input(0));
       return IteratorPtr(std::make_unique<PadToCardinalityIterator>(context, std::move(input)));
+    },
+    .index = [](const OpenContext& context) -> Result<IndexedPtr> {
+      SW_ASSIGN(IndexedPtr input, context.index_input(0));
+      return IndexedPtr(std::make_unique<PadToCardinalityIndexed>(context, std::move(input)));
     }};
 
 }  // namespace spillway

@@ -1,3 +1,4 @@
+#include "spillway/pipeline/access.h"
 #include "spillway/pipeline/ahead.h"
 
 namespace spillway {
@@ -71,6 +72,6 @@ extern constexpr OperatorDef prefetch_operator{
       }
       return IteratorPtr(std::make_unique<PrefetchIterator>(context, std::move(input)));
     },
-    .index = [](const Node& node) -> IndexedPtr { return open_indexed(*node.inputs()[0]); }};
+    .index = [](const OpenContext& context) { return context.index_input(0); }};
 
 }  // namespace spillway

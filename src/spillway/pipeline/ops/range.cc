@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "spillway/pipeline/operator.h"
+#include "spillway/pipeline/access.h"
 
 namespace spillway {
 namespace {
@@ -125,42 +125,40 @@ class RangeIterator final : public Iterator {
 
 class RangeIndexed final : public Indexed {
  public:
-  explicit RangeIndexed(const Node& node)
-      : structure_(node.structure()),
-        dtype_(output_type(node)),
-        start_(node.int_param("start")),
-        step_(node.int_param("step", 1)),
-        count_(count_of(node)),
-        scope_(std::make_shared<OriginScope>(OriginScope{"range", 0, "", {}})) {}
+  explicit RangeIndexed(const OpenContext& context)
+      : Indexed(context),
+        dtype_(output_type(node())),
+        fill_(fill_for(dtype_)),
+        start_(node().int_param("start")),
+        step_(node().int_param("step", 1)),
+        scope_(context.source_scope()) {}
 
-  std::int64_t size() const override { return count_; }
-  Result<Chunk> at(std::span<const std::int64_t> indices, const AccountPtr& account) override {
+ protected:
+  Result<Chunk> fetch(std::span<const std::int64_t> indices) override {
     const auto rows = static_cast<std::int64_t>(indices.size());
-    SW_ASSIGN(Tensor block, make_tensor(account, dtype_, Shape{rows}));
+    SW_ASSIGN(Tensor block, make_tensor(account(), dtype_, Shape{rows}));
     std::byte* to = block.mutable_data();
-    const Fill one = fill_for(dtype_);
     if (dtype_ == DType::kInt64) {
       auto* out = reinterpret_cast<std::int64_t*>(to);
       for (std::size_t i = 0; i < indices.size(); ++i) out[i] = start_ + step_ * indices[i];
     } else {
       for (const std::int64_t i : indices) {
-        one(to, start_, step_, i, 1);
+        fill_(to, start_, step_, i, 1);
         to += size_of(dtype_);
       }
     }
     block.buffer()->touch();
     std::vector<Column> columns;
     columns.emplace_back(std::move(block));
-    return Chunk(structure_, rows, std::move(columns),
+    return Chunk(node().structure(), rows, std::move(columns),
                  Origins::scattered(scope_, {indices.begin(), indices.end()}));
   }
 
  private:
-  const StructurePtr structure_;
   const DType dtype_;
+  const Fill fill_;
   const std::int64_t start_;
   const std::int64_t step_;
-  const std::int64_t count_;
   const ScopePtr scope_;
 };
 
@@ -186,6 +184,8 @@ extern constexpr OperatorDef range_operator{
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       return IteratorPtr(std::make_unique<RangeIterator>(context));
     },
-    .index = [](const Node& node) -> IndexedPtr { return std::make_unique<RangeIndexed>(node); }};
+    .index = [](const OpenContext& context) -> Result<IndexedPtr> {
+      return IndexedPtr(std::make_unique<RangeIndexed>(context));
+    }};
 
 }  // namespace spillway

@@ -1,8 +1,7 @@
 #include <limits>
 #include <utility>
 
-#include "spillway/pipeline/operator.h"
-#include "spillway/pipeline/run.h"
+#include "spillway/pipeline/access.h"
 
 namespace spillway {
 namespace {
@@ -93,19 +92,22 @@ class RepeatIterator final : public Iterator {
   bool productive_ = false;  // this epoch had a row
 };
 
+// Every epoch is the first one again.
 class RepeatIndexed final : public Indexed {
  public:
-  RepeatIndexed(IndexedPtr input, std::int64_t size) : input_(std::move(input)), size_(size) {}
-  std::int64_t size() const override { return size_; }
-  Result<Chunk> at(std::span<const std::int64_t> indices, const AccountPtr& account) override {
+  RepeatIndexed(const OpenContext& context, IndexedPtr input)
+      : Indexed(context), input_(std::move(input)), rows_(node().inputs()[0]->cardinality()) {}
+
+ protected:
+  Result<Chunk> fetch(std::span<const std::int64_t> indices) override {
     std::vector<std::int64_t> inner(indices.begin(), indices.end());
-    for (std::int64_t& index : inner) index %= input_->size();
-    return input_->at(inner, account);
+    for (std::int64_t& index : inner) index %= rows_;
+    return input_->at(inner);
   }
 
  private:
   const IndexedPtr input_;
-  const std::int64_t size_;
+  const std::int64_t rows_;  // not 0: then there is no index
 };
 
 constexpr ParamDef kParams[] = {
@@ -128,13 +130,10 @@ extern constexpr OperatorDef repeat_operator{
       SW_RETURN_IF_ERROR(it->open());
       return IteratorPtr(std::move(it));
     },
-    .index = [](const Node& node) -> IndexedPtr {
-      IndexedPtr input = open_indexed(*node.inputs()[0]);
-      if (input == nullptr) return nullptr;
-      const std::int64_t count = node.int_param("count", -1);
-      std::int64_t size = 0;
-      if (count < 0 || __builtin_mul_overflow(input->size(), count, &size)) return nullptr;
-      return std::make_unique<RepeatIndexed>(std::move(input), size);
+    .index = [](const OpenContext& context) -> Result<IndexedPtr> {
+      SW_RETURN_IF_ERROR(must_be_counted(context.node(), context.node()));
+      SW_ASSIGN(IndexedPtr input, context.index_input(0));
+      return IndexedPtr(std::make_unique<RepeatIndexed>(context, std::move(input)));
     }};
 
 }  // namespace spillway

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "spillway/pipeline/operator.h"
+#include "spillway/pipeline/access.h"
 
 namespace spillway {
 namespace {
@@ -85,18 +85,21 @@ class ShardIterator final : public Iterator {
 
 class ShardIndexed final : public Indexed {
  public:
-  ShardIndexed(IndexedPtr input, std::int64_t size, std::int64_t shards, std::int64_t index)
-      : input_(std::move(input)), size_(size), shards_(shards), index_(index) {}
-  std::int64_t size() const override { return size_; }
-  Result<Chunk> at(std::span<const std::int64_t> indices, const AccountPtr& account) override {
+  ShardIndexed(const OpenContext& context, IndexedPtr input)
+      : Indexed(context),
+        input_(std::move(input)),
+        shards_(node().int_param("num_shards")),
+        index_(node().int_param("index")) {}
+
+ protected:
+  Result<Chunk> fetch(std::span<const std::int64_t> indices) override {
     std::vector<std::int64_t> inner(indices.begin(), indices.end());
     for (std::int64_t& i : inner) i = i * shards_ + index_;
-    return input_->at(inner, account);
+    return input_->at(inner);
   }
 
  private:
   const IndexedPtr input_;
-  const std::int64_t size_;
   const std::int64_t shards_;
   const std::int64_t index_;
 };
@@ -128,14 +131,10 @@ extern constexpr OperatorDef shard_operator{
       SW_ASSIGN(IteratorPtr input, context.open_input(0));
       return IteratorPtr(std::make_unique<ShardIterator>(context, std::move(input)));
     },
-    .index = [](const Node& node) -> IndexedPtr {
-      IndexedPtr input = open_indexed(*node.inputs()[0]);
-      const std::int64_t shards = node.int_param("num_shards");
-      if (input == nullptr || shards == kHint) return nullptr;
-      const std::int64_t index = node.int_param("index");
-      const std::int64_t n = input->size();
-      const std::int64_t size = n / shards + (index < n % shards ? 1 : 0);
-      return std::make_unique<ShardIndexed>(std::move(input), size, shards, index);
+    .index = [](const OpenContext& context) -> Result<IndexedPtr> {
+      SW_RETURN_IF_ERROR(must_be_counted(context.node(), context.node()));
+      SW_ASSIGN(IndexedPtr input, context.index_input(0));
+      return IndexedPtr(std::make_unique<ShardIndexed>(context, std::move(input)));
     }};
 
 }  // namespace spillway

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <limits>
-#include <unordered_map>
 
+#include "spillway/pipeline/access.h"
 #include "spillway/pipeline/input.h"
 #include "spillway/pipeline/row_store.h"
 #include "spillway/pipeline/run.h"
@@ -40,14 +40,12 @@ class IndexShuffle final : public Iterator {
       : Iterator(context.stage(), context.epoch()),
         source_(seed_source(context.node())),
         input_(std::move(input)),
-        size_(input_->size()),
+        size_(context.node().cardinality()),
         buffer_(std::min(buffer_size(context.node()), std::max<std::int64_t>(size_, 1))),
         paid_(std::move(paid)),
-        ring_(buffer_),
-        epoch_outer_(context.outer()) {
+        ring_(buffer_) {
     progress_.seeds = source_->draw();
     random_ = PhiloxStream(progress_.seeds.first, progress_.seeds.second);
-    collect_sources(context.stage()->node());
     stats().effective = context.node().int_param("buffer_size");
     ring_.reserve(static_cast<std::size_t>(buffer_));
   }
@@ -58,16 +56,13 @@ class IndexShuffle final : public Iterator {
                                              static_cast<std::size_t>(drawn_end_ - drawn_));
     if (left.empty()) return end_of_data();
     auto rows = input_->at(
-        left.first(std::min<std::size_t>(left.size(), static_cast<std::size_t>(demand.rows))),
-        account());
+        left.first(std::min<std::size_t>(left.size(), static_cast<std::size_t>(demand.rows))));
     // Too much at a time? One row is all that must fit.
-    if (!rows.ok() && left.size() > 1) rows = input_->at(left.first(1), account());
-    if (!rows.ok()) return std::move(rows).status();
-    const Chunk& chunk = rows.value();
+    if (!rows.ok() && left.size() > 1) rows = input_->at(left[0]);
+    SW_ASSIGN(Chunk chunk, std::move(rows));
     drawn_ += chunk.rows();
     progress_.emitted += chunk.rows();
-    return std::optional<Chunk>(chunk.with_origins(
-        chunk.origins().rescoped([this](const ScopePtr& scope) { return in_this_pass(scope); })));
+    return std::optional<Chunk>(std::move(chunk));
   }
 
   Status skip(std::int64_t rows) override {
@@ -129,44 +124,18 @@ class IndexShuffle final : public Iterator {
     drawn_end_ = static_cast<std::int64_t>(indices_.size());
   }
 
-  // Random access knows the operator and the ordinal; the pass adds stage, epoch and outer element.
-  void collect_sources(const Node& node) {
-    if (node.inputs().empty()) {
-      const StagePtr found = stage().run().stage_of(node);
-      const std::string op(node.op().name);
-      names_.emplace(op, found != nullptr ? found->name() : stage().name() + "/" + op);
-    }
-    for (const NodePtr& input : node.inputs()) collect_sources(*input);
-  }
-  ScopePtr in_this_pass(const ScopePtr& scope) {
-    ScopePtr& mine = scopes_[scope];
-    if (mine == nullptr) {
-      OriginScope copy = *scope;
-      if (const auto name = names_.find(copy.source); name != names_.end()) {
-        copy.source = name->second;
-      }
-      copy.epoch = epoch();
-      copy.outer = epoch_outer_;
-      mine = std::make_shared<OriginScope>(std::move(copy));
-    }
-    return mine;
-  }
-
   const std::shared_ptr<SeedSource> source_;
   const IndexedPtr input_;
   const std::int64_t size_;
   const std::int64_t buffer_;
   const Reservation paid_;  // for the ring
   Ring<std::uint32_t> ring_;
-  const Origin epoch_outer_;
   ShuffleProgress progress_;
   PhiloxStream random_;
   std::int64_t entered_ = 0;
   std::vector<std::int64_t> indices_;  // drawn and not yet handed on: [drawn_, drawn_end_)
   std::int64_t drawn_ = 0;
   std::int64_t drawn_end_ = 0;
-  std::unordered_map<std::string, std::string> names_;
-  std::unordered_map<ScopePtr, ScopePtr> scopes_;
 };
 
 // ---- Over any input
@@ -467,21 +436,57 @@ bool is_one_pass(const Node& node) {
 
 Result<IteratorPtr> open(const OpenContext& context) {
   const Node& input = *context.node().inputs()[0];
-  if (is_pure(input) && is_one_pass(input)) {
-    IndexedPtr indexed = open_indexed(input);
-    if (indexed != nullptr && indexed->size() <= UINT32_MAX) {
-      const std::int64_t places = std::min(buffer_size(context.node()), indexed->size());
+  const std::int64_t rows = input.cardinality();
+  if (is_pure(input) && is_one_pass(input) && rows >= 0 && rows <= UINT32_MAX) {
+    if (auto indexed = context.index_input(0); indexed.ok()) {
+      const std::int64_t places = std::min(buffer_size(context.node()), rows);
       auto paid = context.stage()->account()->try_reserve(static_cast<std::size_t>(places) *
                                                           sizeof(std::uint32_t));
       // No room even for the indices: the other form spills.
       if (paid) {
         return IteratorPtr(
-            std::make_unique<IndexShuffle>(context, std::move(indexed), std::move(*paid)));
+            std::make_unique<IndexShuffle>(context, std::move(indexed).value(), std::move(*paid)));
       }
     }
   }
   return IteratorPtr(std::make_unique<BufferShuffle>(context));
 }
+
+// ---- Random access
+
+// All elements in one order, whatever the buffer and the pass: that of a full buffer with the
+// node's own seeds, as TensorFlow has it.
+class ShuffleIndexed final : public Indexed {
+ public:
+  static Result<IndexedPtr> open(const OpenContext& context) {
+    const Node& node = context.node();
+    SW_RETURN_IF_ERROR(must_be_counted(node, node));
+    SW_ASSIGN(IndexedPtr input, context.index_input(0));
+    const auto rows = static_cast<std::size_t>(node.cardinality());
+    std::size_t bytes = 0;
+    if (__builtin_mul_overflow(rows, sizeof(std::int64_t), &bytes)) bytes = SIZE_MAX;
+    SW_ASSIGN(Reservation paid, context.stage()->account()->reserve(bytes));
+    return IndexedPtr(new ShuffleIndexed(context, std::move(input), std::move(paid)));
+  }
+
+ protected:
+  Result<Chunk> fetch(std::span<const std::int64_t> indices) override {
+    std::vector<std::int64_t> inner(indices.begin(), indices.end());
+    for (std::int64_t& index : inner) index = order_[static_cast<std::size_t>(index)];
+    return input_->at(inner);
+  }
+
+ private:
+  ShuffleIndexed(const OpenContext& context, IndexedPtr input, Reservation paid)
+      : Indexed(context),
+        input_(std::move(input)),
+        paid_(std::move(paid)),
+        order_(permutation(seed_source(node())->own(), node().cardinality())) {}
+
+  const IndexedPtr input_;
+  const Reservation paid_;  // for the order
+  const std::vector<std::int64_t> order_;
+};
 
 constexpr ParamDef kParams[] = {
     {"buffer_size", ParamType::kInt, "", "elements to choose from; -2: all of them"},
@@ -505,6 +510,7 @@ extern constexpr OperatorDef shuffle_operator{
     .fallible = true,
     .infer = infer,
     .open = open,
+    .index = ShuffleIndexed::open,
     .shared = [](const Node& node) -> std::shared_ptr<SharedState> { return seed_source(node); }};
 
 }  // namespace spillway

@@ -6,6 +6,7 @@
 
 #include "spillway/base/bytes.h"
 #include "spillway/memory/activity.h"
+#include "spillway/pipeline/access.h"
 #include "spillway/testing/operator_conformance.h"
 
 namespace spillway::testing {
@@ -286,5 +287,32 @@ TEST(Shuffle, WithoutASeedAFullDiskMakesASmallerBuffer) {
   for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], static_cast<std::int64_t>(i));
 }
 #endif
+
+TEST(Shuffle, RandomAccessHasOneOrderAndLeavesThePassesAlone) {
+  // As TensorFlow gives it with seed=42.
+  const std::vector<std::string> expect = list("2 0 7 8 9 3 6 4 1 5");
+  for (const std::int64_t buffer : {3, 10}) {
+    const NodePtr shuffled = shuffle(range(10), buffer, 42);
+    auto access = Access::open(shuffled, {});
+    ASSERT_TRUE(access.ok());
+    std::vector<std::string> got;
+    for (std::int64_t i = 0; i < 10; ++i) got.push_back(show(access.value()->at(i).value(), 0));
+    EXPECT_EQ(got, expect);
+    EXPECT_EQ(elements(shuffled), elements(shuffle(range(10), buffer, 42)));
+  }
+}
+
+TEST(Shuffle, RandomAccessPaysForItsOrder) {
+  Budget budget(kMiB);
+  {
+    auto access = Access::open(shuffle(range(1000), 5, 1), {}, budget);
+    ASSERT_TRUE(access.ok());
+    EXPECT_GE(budget.used(), 8000U);
+  }
+  EXPECT_EQ(budget.used(), 0U);
+  const auto refused = Access::open(shuffle(range(1'000'000'000), 5, 1), {}, budget);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind(), ErrorKind::kResource);
+}
 
 }  // namespace spillway::testing

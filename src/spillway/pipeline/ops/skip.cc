@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "spillway/base/bytes.h"
-#include "spillway/pipeline/operator.h"
+#include "spillway/pipeline/access.h"
 
 namespace spillway {
 namespace {
@@ -57,14 +57,14 @@ class SkipIterator final : public Iterator {
 
 class SkipIndexed final : public Indexed {
  public:
-  SkipIndexed(IndexedPtr input, std::int64_t count) : input_(std::move(input)), count_(count) {}
-  std::int64_t size() const override {
-    return count_ < 0 ? 0 : std::max<std::int64_t>(0, input_->size() - count_);
-  }
-  Result<Chunk> at(std::span<const std::int64_t> indices, const AccountPtr& account) override {
+  SkipIndexed(const OpenContext& context, IndexedPtr input)
+      : Indexed(context), input_(std::move(input)), count_(node().int_param("count")) {}
+
+ protected:
+  Result<Chunk> fetch(std::span<const std::int64_t> indices) override {
     std::vector<std::int64_t> shifted(indices.begin(), indices.end());
     for (std::int64_t& index : shifted) index += count_;
-    return input_->at(shifted, account);
+    return input_->at(shifted);
   }
 
  private:
@@ -91,10 +91,10 @@ extern constexpr OperatorDef skip_operator{
       SW_ASSIGN(IteratorPtr input, context.open_input(0));
       return IteratorPtr(std::make_unique<SkipIterator>(context, std::move(input)));
     },
-    .index = [](const Node& node) -> IndexedPtr {
-      IndexedPtr input = open_indexed(*node.inputs()[0]);
-      if (input == nullptr) return nullptr;
-      return std::make_unique<SkipIndexed>(std::move(input), node.int_param("count"));
+    .index = [](const OpenContext& context) -> Result<IndexedPtr> {
+      SW_RETURN_IF_ERROR(must_be_counted(context.node(), context.node()));
+      SW_ASSIGN(IndexedPtr input, context.index_input(0));
+      return IndexedPtr(std::make_unique<SkipIndexed>(context, std::move(input)));
     }};
 
 }  // namespace spillway

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "spillway/pipeline/operator.h"
+#include "spillway/pipeline/access.h"
 
 namespace spillway {
 namespace {
@@ -63,12 +63,16 @@ class TakeIterator final : public Iterator {
 
 class TakeIndexed final : public Indexed {
  public:
-  TakeIndexed(IndexedPtr input, std::int64_t count) : input_(std::move(input)), count_(count) {}
-  std::int64_t size() const override {
-    return count_ < 0 ? input_->size() : std::min(count_, input_->size());
-  }
-  Result<Chunk> at(std::span<const std::int64_t> indices, const AccountPtr& account) override {
-    return input_->at(indices, account);
+  TakeIndexed(const OpenContext& context, IndexedPtr input)
+      : Indexed(context), input_(std::move(input)), count_(node().int_param("count")) {}
+
+ protected:
+  Result<Chunk> fetch(std::span<const std::int64_t> indices) override {
+    // Of a cache that is not yet filled nobody knew whether so many are there.
+    for (const std::int64_t index : indices) {
+      if (count_ >= 0 && index >= count_) return out_of_range(index, count_);
+    }
+    return input_->at(indices);
   }
 
  private:
@@ -99,10 +103,9 @@ extern constexpr OperatorDef take_operator{
       SW_ASSIGN(IteratorPtr input, context.open_input(0, context.epoch(), bound));
       return IteratorPtr(std::make_unique<TakeIterator>(context, std::move(input)));
     },
-    .index = [](const Node& node) -> IndexedPtr {
-      IndexedPtr input = open_indexed(*node.inputs()[0]);
-      if (input == nullptr) return nullptr;
-      return std::make_unique<TakeIndexed>(std::move(input), node.int_param("count"));
+    .index = [](const OpenContext& context) -> Result<IndexedPtr> {
+      SW_ASSIGN(IndexedPtr input, context.index_input(0));
+      return IndexedPtr(std::make_unique<TakeIndexed>(context, std::move(input)));
     }};
 
 }  // namespace spillway

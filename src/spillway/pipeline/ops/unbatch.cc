@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "spillway/pipeline/access.h"
 #include "spillway/pipeline/element_rows.h"
 
 namespace spillway {
@@ -50,6 +53,57 @@ class UnbatchIterator final : public Iterator {
   ElementRows rows_;
 };
 
+// Where all elements are stated to have the same number of rows.
+class UnbatchIndexed final : public Indexed {
+ public:
+  UnbatchIndexed(const OpenContext& context, IndexedPtr input)
+      : Indexed(context),
+        input_(std::move(input)),
+        rows_(leading_dimension(*node().inputs()[0]->structure())) {}
+
+ protected:
+  Result<Chunk> fetch(std::span<const std::int64_t> indices) override {
+    std::vector<Chunk> parts;
+    Chunk element;
+    ScopePtr scope;
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      const std::int64_t at = indices[i] / rows_;
+      if (i == 0 || at != indices[i - 1] / rows_) {
+        SW_ASSIGN(element, input_->at(at));
+        SW_RETURN_IF_ERROR(check(element, at));
+        scope = std::make_shared<OriginScope>(
+            OriginScope{stage().name(), epoch(), "", element.origins().at(0)});
+      }
+      const std::int64_t row = indices[i] % rows_;
+      std::vector<Column> columns;
+      for (const Column& column : element.columns()) {
+        columns.emplace_back(column.row(0).slice(row, row + 1));
+      }
+      const std::int64_t weight = std::max<std::int64_t>(1, scope->outer.weight / rows_);
+      parts.emplace_back(node().structure(), 1, std::move(columns),
+                         Origins::regular(scope, row, 1, weight));
+    }
+    return join_rows(node().structure(), parts);
+  }
+
+ private:
+  Status check(const Chunk& element, std::int64_t index) const {
+    for (const Column& column : element.columns()) {
+      const Shape shape = column.row(0).shape();
+      if (shape.rank() > 0 && shape[0] == rows_) continue;
+      Status error = bad_data(Code::kInvalidArgument, "Input element must have ", rows_,
+                              " rows in each component: ", shape.bracketed());
+      error.edit().index = index;
+      error.edit().origin = element.origins().describe(0);
+      return error;
+    }
+    return {};
+  }
+
+  const IndexedPtr input_;
+  const std::int64_t rows_;
+};
+
 }  // namespace
 
 extern constexpr OperatorDef unbatch_operator{
@@ -66,6 +120,11 @@ extern constexpr OperatorDef unbatch_operator{
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       SW_ASSIGN(IteratorPtr input, context.open_input(0));
       return IteratorPtr(std::make_unique<UnbatchIterator>(context, std::move(input)));
+    },
+    .index = [](const OpenContext& context) -> Result<IndexedPtr> {
+      SW_RETURN_IF_ERROR(must_be_counted(context.node(), context.node()));
+      SW_ASSIGN(IndexedPtr input, context.index_input(0));
+      return IndexedPtr(std::make_unique<UnbatchIndexed>(context, std::move(input)));
     }};
 
 }  // namespace spillway

@@ -62,5 +62,11 @@ TEST(Unbatch, RefusesScalarsAndDimensionsThatDiffer) {
   EXPECT_TRUE(made.error().message().ends_with("Encountered both 2 and 3."));
 }
 
+TEST(Unbatch, RandomAccessGoesAcrossElements) {
+  check_operator(
+      {.build = [] { return batches_of(3, node("unbatch", {}, {batches_of(2, range(7), true)})); },
+       .expect = {"[0 1 2]", "[3 4 5]"}});
+}
+
 }  // namespace
 }  // namespace spillway::testing

@@ -1,4 +1,4 @@
-#include "spillway/pipeline/operator.h"
+#include "spillway/pipeline/access.h"
 
 namespace spillway {
 namespace {
@@ -40,6 +40,6 @@ extern constexpr OperatorDef with_options_operator{
       SW_ASSIGN(IteratorPtr input, context.open_input(0, context.epoch(), context.bound()));
       return IteratorPtr(std::make_unique<WithOptionsIterator>(context, std::move(input)));
     },
-    .index = [](const Node& node) -> IndexedPtr { return open_indexed(*node.inputs()[0]); }};
+    .index = [](const OpenContext& context) { return context.index_input(0); }};
 
 }  // namespace spillway

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "spillway/pipeline/access.h"
 #include "spillway/pipeline/input.h"
 
 namespace spillway {
@@ -151,36 +152,38 @@ class ZipIterator final : public Iterator {
 
 class ZipIndexed final : public Indexed {
  public:
-  ZipIndexed(const Node& node, std::vector<IndexedPtr> inputs)
-      : node_(node), inputs_(std::move(inputs)) {}
-  std::int64_t size() const override {
-    std::int64_t n = inputs_[0]->size();
-    for (const IndexedPtr& input : inputs_) n = std::min(n, input->size());
-    return n;
-  }
-  Result<Chunk> at(std::span<const std::int64_t> indices, const AccountPtr& account) override {
+  ZipIndexed(const OpenContext& context, std::vector<IndexedPtr> inputs)
+      : Indexed(context), inputs_(std::move(inputs)) {}
+
+ protected:
+  Result<Chunk> fetch(std::span<const std::int64_t> indices) override {
     std::vector<Chunk> parts;
     for (const IndexedPtr& input : inputs_) {
-      SW_ASSIGN(Chunk part, input->at(indices, account));
+      SW_ASSIGN(Chunk part, input->at(indices));
       parts.push_back(std::move(part));
     }
-    return side_by_side(node_, parts);
+    return side_by_side(node(), parts);
   }
 
  private:
-  const Node& node_;
   const std::vector<IndexedPtr> inputs_;
 };
 
-IndexedPtr index(const Node& node) {
+Result<IndexedPtr> index(const OpenContext& context) {
+  const Node& node = context.node();
   std::vector<IndexedPtr> inputs;
-  for (const NodePtr& input : node.inputs()) {
-    inputs.push_back(open_indexed(*input));
-    if (inputs.back() == nullptr) return nullptr;
-    const bool uneven = inputs.back()->size() != inputs.front()->size();
-    if (uneven && node.bool_param("strict")) return nullptr;
+  for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+    const std::int64_t first = node.inputs()[0]->cardinality();
+    const std::int64_t rows = node.inputs()[i]->cardinality();
+    if (node.bool_param("strict") && rows != first) {
+      return invalid_argument(
+          "zip: strict=True: all inputs must have the same length: input 0 has ", first, ", input ",
+          i, " has ", rows);
+    }
+    SW_ASSIGN(IndexedPtr input, context.index_input(i));
+    inputs.push_back(std::move(input));
   }
-  return std::make_unique<ZipIndexed>(node, std::move(inputs));
+  return IndexedPtr(std::make_unique<ZipIndexed>(context, std::move(inputs)));
 }
 
 constexpr ParamDef kParams[] = {
