@@ -7,7 +7,7 @@
 #include "spillway/memory/machine.h"
 #include "spillway/memory/slab_pool.h"
 #include "spillway/memory/spill_file.h"
-#include "spillway/pipeline/workers.h"
+#include "spillway/base/workers.h"
 
 namespace nb = nanobind;
 

@@ -31,7 +31,7 @@ class Tensor(_native.Tensor):
 
     >>> x = Tensor(np.array([1, 2, 3]))
     >>> x.dtype, x.shape, x[1:].numpy(), np.sqrt(x[:1])
-    (spillway.int64, (3,), array([2, 3]), array([1.]))
+    (spillway.int64, TensorShape([3]), array([2, 3]), array([1.]))
     >>> x + 1.5
     Traceback (most recent call last):
     spillway.errors.InvalidArgumentError[TypeError]: a float cannot become int64: 1.5

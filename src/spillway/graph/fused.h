@@ -33,7 +33,7 @@ class Fused {
 
   std::int64_t row_items() const { return row_items_; }
   std::size_t scratch() const { return scratch_; }
-  bool empty() const { return steps_.empty(); }
+  std::int64_t steps() const { return static_cast<std::int64_t>(steps_.size()); }
 
   struct Failure {
     int step = -1;  // -1: none

@@ -43,6 +43,7 @@ class Planner {
     while (!open_.empty()) close(open_.front());
     SW_RETURN_IF_ERROR(make_steps());
     place();
+    plan_->scratch_ = (plan_->scratch_ + kAlign - 1) / kAlign * kAlign;
     return true;
   }
   std::unique_ptr<Plan> take() { return std::move(plan_); }

@@ -4,7 +4,7 @@
 #include "spillway/base/bytes.h"
 #include "spillway/pipeline/ahead.h"
 #include "spillway/pipeline/call.h"
-#include "spillway/pipeline/workers.h"
+#include "spillway/base/workers.h"
 
 namespace spillway {
 namespace {

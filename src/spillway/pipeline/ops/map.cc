@@ -10,7 +10,7 @@
 #include "spillway/pipeline/call.h"
 #include "spillway/pipeline/input.h"
 #include "spillway/pipeline/run.h"
-#include "spillway/pipeline/workers.h"
+#include "spillway/base/workers.h"
 
 namespace spillway {
 namespace {
@@ -290,7 +290,9 @@ extern constexpr OperatorDef map_operator{
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       SW_ASSIGN(IteratorPtr input, context.open_input(0, context.epoch(), context.bound()));
       const std::int64_t calls = context.node().int_param("num_parallel_calls", kSequential);
-      if (calls == kSequential || calls == 1) {
+      // A traced function runs on whole chunks and spreads over the CPUs by itself.
+      const FunctionPtr function = context.node().function_param("map_func");
+      if (calls == kSequential || calls == 1 || (function->pure() && !function->holds_interpreter())) {
         return IteratorPtr(std::make_unique<MapIterator>(context, std::move(input)));
       }
       return IteratorPtr(std::make_unique<ParallelMapIterator>(context, std::move(input), calls));
