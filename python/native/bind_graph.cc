@@ -5,6 +5,7 @@
 
 #include "bindings.h"
 #include "objects.h"
+#include "spillway/graph/control.h"
 #include "spillway/graph/evaluate.h"
 #include "spillway/graph/graph.h"
 #include "spillway/pipeline/graph_function.h"
@@ -264,6 +265,12 @@ nb::object steal(PyObject* object) {
   return nb::steal(object);
 }
 
+std::vector<Operand> operands_of(nb::handle tensors) {
+  std::vector<Operand> out;
+  for (nb::handle tensor : tensors) out.push_back(operand_of(tensor.ptr()));
+  return out;
+}
+
 nb::dict describe(const OpDef& op, std::size_t index) {
   static constexpr const char* kKinds[] = {"tensor", "tensors", "optional", "bool", "int",
                                            "float",  "string",  "dtype",    "ints", "shape"};
@@ -354,6 +361,21 @@ void bind_graph(nb::module_& m) {
     return function_to_python(
         make_graph_function(graph::Graph::make(std::move(params), std::move(outs)),
                             structure_of(structure), code, name));
+  });
+  m.def("next_serial", [] { return graph::next_serial(); });
+  m.def("switch_case", [](nb::handle index, nb::list branches, std::int64_t mark) {
+    std::vector<std::vector<Operand>> all;
+    for (nb::handle results : branches) all.push_back(operands_of(results));
+    auto made = graph::make_switch(operand_of(index.ptr()), all, mark, current_site());
+    return steal(outputs_of(value_or_throw(std::move(made))));
+  });
+  m.def("while_loop", [](nb::list state, nb::list parameters, nb::handle condition, nb::list body,
+                         std::int64_t most, std::int64_t mark) {
+    std::vector<graph::NodePtr> own;
+    for (nb::handle p : parameters) own.push_back(operand_of(p.ptr()).node);
+    auto made = graph::make_while(operands_of(state), own, operand_of(condition.ptr()),
+                                  operands_of(body), most, mark, current_site());
+    return steal(outputs_of(value_or_throw(std::move(made))));
   });
   m.def("apply_ufunc", [](nb::handle ufunc, nb::list inputs, const std::string& out) {
     std::vector<Operand> operands;

@@ -10,15 +10,27 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from spillway import nest
+from spillway import _native, nest, opaque
 from spillway.native_ops import call
 from spillway.symbolic import TraceBreak
 from spillway.tensor_convert import is_tensor, refuse, to_tensor
 
 
-def _needs_value(*values: Any) -> None:
-    if any(is_tensor(value) and value._symbolic for value in values):
-        raise TraceBreak("branches on a traced value")
+def _traced(*values: Any) -> bool:
+    return any(is_tensor(value) and value._symbolic for value in values)
+
+
+def _switch(index: Any, functions: list[Callable[[], Any]]) -> Any:
+    """One of the functions, as graphs: each is traced, one runs."""
+    mark = _native.next_serial()
+    results = [function() for function in functions]
+    flat = [[to_tensor(leaf) for leaf in nest.flatten(result, lists=True)] for result in results]
+    for result in results[1:]:
+        nest.assert_same_structure(results[0], result, lists=True)
+    if any(len(leaves) == 0 for leaves in flat):
+        raise TraceBreak("branches without a result")
+    made = _native.switch_case(index, flat, mark)
+    return nest.pack_like(results[0], list(made), lists=True)
 
 
 def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: Any = None) -> Any:
@@ -29,7 +41,8 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: Any = None)
     """
     if not callable(true_fn) or not callable(false_fn):
         raise TypeError("cond: true_fn and false_fn must be callable")
-    _needs_value(pred)
+    if _traced(pred):
+        return _switch(call("cast", call("logical_not", pred), "int32"), [true_fn, false_fn])
     return true_fn() if bool(pred) else false_fn()
 
 
@@ -41,7 +54,8 @@ def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, stric
     2
     """
     pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, dict) else list(pred_fn_pairs)
-    _needs_value(*(predicate for predicate, _ in pairs))
+    if _traced(*(predicate for predicate, _ in pairs)):
+        return _first_of(pairs, default)
     held = [function for predicate, function in pairs if bool(predicate)]
     if exclusive and len(held) > 1:
         refuse("ValueError", f"case: exclusive, but {len(held)} predicates hold")
@@ -52,6 +66,17 @@ def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, stric
     return default()
 
 
+def _first_of(pairs: list[Any], default: Any) -> Any:
+    if not pairs:
+        if default is None:
+            raise TraceBreak("a case without a default, on traced values")
+        return default()
+    (predicate, function), *rest = pairs
+    if default is None and not rest:
+        return function()  # as TensorFlow: nothing else is left
+    return cond(predicate, function, lambda: _first_of(rest, default))
+
+
 def switch_case(branch_index: Any, branch_fns: Any, default: Any = None,
                 name: Any = "switch_case") -> Any:
     """The function of an index; the last, or the default, for any other index.
@@ -59,10 +84,13 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Any = None,
     >>> switch_case(1, [lambda: "a", lambda: "b"])
     'b'
     """
-    _needs_value(branch_index)
     items = branch_fns.items() if isinstance(branch_fns, dict) else enumerate(branch_fns)
     functions = dict(item if isinstance(item, tuple) else item for item in items)
     last = functions[max(functions)] if default is None else default
+    if _traced(branch_index):
+        branches = [functions.get(i, last) for i in range(max(functions) + 1)]
+        index = call("cast", branch_index, "int32")
+        return _switch(index, branches if default is None else [*branches, default])
     return functions.get(int(branch_index), last)()
 
 
@@ -75,16 +103,50 @@ def while_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: An
     [Tensor(3, shape=(), dtype=int32)]
     """
     values = nest.map_structure(to_tensor, list(loop_vars), lists=True)
+    tensors = nest.flatten(values, lists=True)
+    if opaque.tracing() and _loops_on_traced(cond, values):
+        return _while(cond, body, loop_vars, values, tensors, maximum_iterations)
     count = 0
     while maximum_iterations is None or count < int(maximum_iterations):
-        test = cond(*values)
-        _needs_value(test)
-        if not bool(test):
+        if not bool(cond(*values)):
             break
         result = body(*values)
         values = list(result) if isinstance(result, (list, tuple)) else [result]
         count += 1
     return values if isinstance(loop_vars, list) else type(loop_vars)(values)
+
+
+def _loops_on_traced(cond: Callable[..., Any], values: list[Any]) -> bool:
+    return _traced(cond(*values))
+
+
+def _while(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, values: list[Any],
+           tensors: list[Any], most: Any) -> Any:
+    """The loop as two graphs: the state's shapes must stay, or become unknown."""
+    shapes = [tensor._dims for tensor in tensors]
+    for _ in range(3):
+        mark = _native.next_serial()
+        parameters = [_native.parameter(tensor._dtype_name, shape)
+                      for tensor, shape in zip(tensors, shapes, strict=True)]
+        state = nest.pack_like(values, parameters, lists=True)
+        test = to_tensor(cond(*state))
+        result = body(*state)
+        result = list(result) if isinstance(result, (list, tuple)) else [result]
+        after = [to_tensor(leaf) for leaf in nest.flatten(result, lists=True)]
+        wider = [_common(shape, tensor._dims) for shape, tensor in zip(shapes, after, strict=True)]
+        if wider == shapes:
+            break
+        shapes = wider
+    bound = -1 if most is None else int(most)
+    made = _native.while_loop(tensors, parameters, test, after, bound, mark)
+    packed = nest.pack_like(values, list(made), lists=True)
+    return packed if isinstance(loop_vars, list) else type(loop_vars)(packed)
+
+
+def _common(a: Any, b: Any) -> Any:
+    if a is None or b is None or len(a) != len(b):
+        return None
+    return tuple(x if x == y else None for x, y in zip(a, b, strict=True))
 
 
 def map_fn(fn: Callable[..., Any], elems: Any, dtype: Any = None, parallel_iterations: Any = None,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "spillway/graph/plan.h"
+#include "spillway/graph/refusal.h"
 #include "spillway/graph/run_op.h"
 
 namespace spillway::graph {
@@ -41,9 +42,10 @@ bool evaluate_at_once(const Node& node) {
   std::size_t bytes = 0;
   for (const Spec& spec : node.outputs()) {
     if (!spec.shape.fully_known()) return true;
-    bytes += static_cast<std::size_t>(spec.shape.count()) * std::max<std::size_t>(1, size_of(spec.dtype));
+    bytes += bytes_of(spec);
+    if (bytes > kSmall) return false;
   }
-  return bytes <= kSmall;
+  return true;
 }
 
 Status evaluate(std::span<const Operand> roots, const AccountPtr& account) {
@@ -62,10 +64,19 @@ Status evaluate(std::span<const Operand> roots, const AccountPtr& account) {
   }
   if (pending.empty()) return {};
   const std::vector<NodePtr> order = pending_nodes(pending);
-  if (order.size() == 1) return evaluate_each(order, account);
+  const std::size_t limit = Budget::process().limit();
+  if (const std::size_t bytes = bytes_of(pending); bytes > limit) {
+    return too_large(order, pending, bytes, limit);
+  }
+  // One small op needs no plan; a large loop is spread over the CPUs by one.
+  if (order.size() == 1 && (order[0]->op().loop == nullptr || bytes_of(pending) <= kSmall)) {
+    return evaluate_each(order, account);
+  }
   SW_ASSIGN(const std::shared_ptr<const Plan> plan,
             Plan::make(Graph::make({}, pending), {}, account));
   if (plan == nullptr) return evaluate_each(order, account);
+  const std::size_t needed = plan->result_bytes() + plan->arena_bytes();
+  if (needed > limit) return too_large(order, pending, needed, limit);
   Plan::Request request;
   request.account = account;
   Plan::Outcome outcome = plan->run(request);

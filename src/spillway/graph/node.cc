@@ -1,3 +1,4 @@
+#include "spillway/graph/control.h"
 #include "spillway/graph/node.h"
 
 #include <algorithm>
@@ -6,6 +7,7 @@ namespace spillway::graph {
 namespace {
 
 constexpr int kMostPending = 1 << 20;
+std::atomic<std::int64_t> serials{0};
 
 // Operands on their way out. Deep graphs must not recurse.
 void release(std::vector<Operand> operands) {
@@ -108,7 +110,13 @@ std::optional<Shape> value_as_shape(const Operand& operand) {
 }
 
 Node::Node(const OpDef& op, std::vector<Operand> inputs, Attrs attrs, SitePtr site)
-    : op_(&op), attrs_(std::move(attrs)), site_(std::move(site)), inputs_(std::move(inputs)) {}
+    : op_(&op),
+      attrs_(std::move(attrs)),
+      site_(std::move(site)),
+      serial_(serials.fetch_add(1, std::memory_order_relaxed)),
+      inputs_(std::move(inputs)) {}
+
+std::int64_t next_serial() { return serials.load(std::memory_order_relaxed); }
 
 Result<NodePtr> Node::make(const OpDef& op, std::vector<Operand> inputs, Attrs attrs,
                            SitePtr site) {

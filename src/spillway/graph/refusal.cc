@@ -16,12 +16,12 @@ double items_of(const Shape& shape) {
   return items;
 }
 
-double bytes_of(const Spec& spec) {
+double true_bytes(const Spec& spec) {
   return items_of(spec.shape) * static_cast<double>(std::max<std::size_t>(1, size_of(spec.dtype)));
 }
 
 std::string show(double bytes) {
-  return bytes < 9e18 ? show_bytes(static_cast<std::size_t>(bytes)) : std::string("more than 8 EiB");
+  return bytes < 9e18 ? format_bytes(static_cast<std::size_t>(bytes)) : std::string("more than 8 EiB");
 }
 
 // Operations of one node: two for each product of a matmul, else one an item.
@@ -53,10 +53,15 @@ std::string duration(double seconds) {
 
 }  // namespace
 
+std::size_t bytes_of(const Spec& spec) {
+  const double bytes = true_bytes(spec);
+  return bytes < 9e18 ? static_cast<std::size_t>(bytes) : SIZE_MAX / 2;
+}
+
 std::size_t bytes_of(std::span<const Operand> operands) {
-  double bytes = 0;
-  for (const Operand& operand : operands) bytes += bytes_of(operand.spec());
-  return bytes < 1.8e19 ? static_cast<std::size_t>(bytes) : SIZE_MAX;
+  std::size_t bytes = 0;
+  for (const Operand& operand : operands) bytes = std::min(bytes + bytes_of(operand.spec()), SIZE_MAX / 2);
+  return bytes;
 }
 
 Status too_large(std::span<const NodePtr> order, std::span<const Operand> roots,
@@ -64,10 +69,10 @@ Status too_large(std::span<const NodePtr> order, std::span<const Operand> roots,
   constexpr double kAssumed = 1e11;  // operations a second; an order of magnitude
   constexpr std::size_t kShown = 4;
   const Spec& spec = roots[0].spec();
-  const double whole = bytes_of(spec);
+  const double whole = true_bytes(spec);
   std::string text = std::string(roots[0].node->op().name) + ": the value does not fit: " +
                      spec.to_string() + " has " + show(whole) + ", the memory limit is " +
-                     show_bytes(limit);
+                     format_bytes(limit);
   if (static_cast<double>(needed) > whole * 1.01) {
     text += " (with what is needed to compute it: " + show(static_cast<double>(needed)) + ")";
   }
@@ -78,11 +83,11 @@ Status too_large(std::span<const NodePtr> order, std::span<const Operand> roots,
     largest.push_back(node.get());
   }
   std::stable_sort(largest.begin(), largest.end(), [](const Node* a, const Node* b) {
-    return bytes_of(a->outputs()[0]) > bytes_of(b->outputs()[0]);
+    return true_bytes(a->outputs()[0]) > true_bytes(b->outputs()[0]);
   });
   for (std::size_t i = 0; i < largest.size() && i < kShown; ++i) {
     const Spec& out = largest[i]->outputs()[0];
-    text += "\n  " + out.to_string() + "  " + show(bytes_of(out)) + "  " +
+    text += "\n  " + out.to_string() + "  " + show(true_bytes(out)) + "  " +
             std::string(largest[i]->op().name);
     if (const std::string line = largest[i]->line(); !line.empty()) text += "  made at " + line;
   }
@@ -99,6 +104,7 @@ Status too_large(std::span<const NodePtr> order, std::span<const Operand> roots,
   }
   Status status = out_of_resource(text);
   status.edit().line = roots[0].node->line();
+  status.edit().type = "BudgetError";
   return status;
 }
 

@@ -10,7 +10,8 @@ namespace spillway::graph {
 Status too_large(std::span<const NodePtr> order, std::span<const Operand> roots,
                  std::size_t needed, std::size_t limit);
 
-// Bytes of all results; SIZE_MAX where the number does not fit.
+// Bytes, at least one an item; SIZE_MAX / 2 where nobody could hold them.
+std::size_t bytes_of(const Spec& spec);
 std::size_t bytes_of(std::span<const Operand> operands);
 
 }  // namespace spillway::graph
