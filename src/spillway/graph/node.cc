@@ -123,7 +123,7 @@ Result<NodePtr> Node::make(const OpDef& op, std::vector<Operand> inputs, Attrs a
   std::vector<Spec> specs;
   std::vector<const Tensor*> constants;
   std::vector<std::optional<Shape>> shapes;
-  bool symbolic = false;
+  bool symbolic = attrs.get_or("per_row", false);  // drawn in a call, for its rows
   int pending = 1;
   for (const Operand& input : inputs) {
     specs.push_back(input.spec());

@@ -116,14 +116,17 @@ class Planner {
     for (const Spec& spec : infer.outputs()) {
       if (!spec.shape.fully_known()) return false;
     }
-    if (op.of_shape || (known && op.effect != Effect::kState && folds(infer.outputs()))) {
+    // What every row draws anew is no constant, though nothing goes in.
+    const bool varies = node->attrs().get_or("per_row", false);
+    if (op.of_shape ||
+        (known && !varies && op.effect != Effect::kState && folds(infer.outputs()))) {
       SW_RETURN_IF_ERROR(fold(node, specs, in));
       return true;
     }
     Pending pending{node, std::move(in), {}};
     for (std::size_t i = 0; i < infer.outputs().size(); ++i) {
       const int v = add(infer.outputs()[i], batched || !has_parameters_ ||
-                                                op.effect == Effect::kState || known);
+                                                op.effect == Effect::kState || known || varies);
       ids_[{node.get(), static_cast<int>(i)}] = v;
       pending.out.push_back(v);
     }
