@@ -216,7 +216,9 @@ class Dataset(Operators):
         np.int64(10)
         """
         state = element(initial_state, False)
-        reducer = folding_function(reduce_func, output_signature, state.structure, self._node.structure)
+        reducer = folding_function(
+            reduce_func, output_signature, state.structure, self._node.structure
+        )
         return make("reduce", [state, reducer], [self], name).get_single_element()
 
     # ---- Sources

@@ -1,7 +1,7 @@
 """Whether a function may be called with traced tensors: by its bytecode, before any call.
 
 Deny by default. What is stored outside the function, or called without being known to be without
-effects, means that the function runs as Python, once an element. `effect(f)` says which line and why.
+effects, means that the function runs as Python, once an element. `effect(f)` says where and why.
 
 >>> effect(lambda x: x * 2 + len("ab")) is None
 True
@@ -33,7 +33,7 @@ class Effect:
     line: str
 
 
-class _Denied(Exception):
+class _DeniedError(Exception):
     pass
 
 
@@ -63,7 +63,7 @@ def effect(function: Any) -> Effect | None:
     """What the function might do beyond computing its result; None: nothing."""
     try:
         _walk_callable(function, set(), 0)
-    except _Denied as denied:
+    except _DeniedError as denied:
         why, line = denied.args
         return Effect(why, line)
     return None
@@ -75,14 +75,14 @@ def _walk_callable(function: Any, seen: set[Any], depth: int) -> None:
     if isinstance(function, types.MethodType):
         function = function.__func__
     if not isinstance(function, types.FunctionType):
-        call = getattr(type(function), "__call__", None)
+        call = vars(type(function)).get("__call__")
         if not isinstance(call, types.FunctionType):
-            raise _Denied(f"is not a Python function: {type(function).__name__}", "")
+            raise _DeniedError(f"is not a Python function: {type(function).__name__}", "")
         function = call
     if function.__code__ in seen:
         return
     if depth > _DEPTH:
-        raise _Denied("calls too deeply to be sure", describe(function.__code__, 0))
+        raise _DeniedError("calls too deeply to be sure", describe(function.__code__, 0))
     seen.add(function.__code__)
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=False))
     _Walk(function.__code__, function.__globals__, cells, seen, depth).run()
@@ -120,14 +120,15 @@ class _Walk:
             self.stack = []
             for instruction in instructions:
                 if instruction.starts_line:
-                    number = instruction.starts_line
-                    self.line = number if type(number) is int else instruction.line_number
+                    number = instruction.starts_line  # from 3.13 on: whether it does
+                    later = getattr(instruction, "line_number", 0)
+                    self.line = number if type(number) is int else later
                 if instruction.is_jump_target:
                     self.stack = [_UNKNOWN] * len(self.stack)
                 self.step(instruction)
 
     def deny(self, why: str) -> None:
-        raise _Denied(why, describe(self.code, self.line))
+        raise _DeniedError(why, describe(self.code, self.line))
 
     # ---- The stack ---------------------------------------------------------------------------
 
@@ -149,7 +150,8 @@ class _Walk:
         """Nothing but values moving: the stack keeps its height, results are new."""
         name, argument = instruction.opname, instruction.arg
         change = dis.stack_effect(
-            instruction.opcode, argument if instruction.opcode >= dis.HAVE_ARGUMENT else None,
+            instruction.opcode,
+            argument if instruction.opcode >= dis.HAVE_ARGUMENT else None,
             jump=False,
         )
         if name.startswith(("BUILD_", "BINARY_", "UNARY_", "COMPARE_", "CONTAINS_", "IS_OP")):
@@ -345,9 +347,7 @@ class _Walk:
         if allowed.callable(inner):
             return
         python = isinstance(inner, (types.FunctionType, types.MethodType))
-        if not python and not isinstance(
-            getattr(type(inner), "__call__", None), types.FunctionType
-        ):
+        if not python and not isinstance(vars(type(inner)).get("__call__"), types.FunctionType):
             self.deny(f"calls {allowed.name_of(value)}, which may have effects")
         _walk_callable(inner, self.seen, self.depth + 1)
 
@@ -378,4 +378,13 @@ _REFUSED = {
     "YIELD_VALUE": "yields",
     "SEND": "waits for another coroutine",
 }
-_QUIET = {"RESUME", "NOP", "CACHE", "MAKE_CELL", "COPY_FREE_VARS", "SWAP", "GET_ITER", "EXTENDED_ARG"}
+_QUIET = {
+    "RESUME",
+    "NOP",
+    "CACHE",
+    "MAKE_CELL",
+    "COPY_FREE_VARS",
+    "SWAP",
+    "GET_ITER",
+    "EXTENDED_ARG",
+}

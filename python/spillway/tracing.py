@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from spillway import _native, functions, nest, opaque, purity, traced_arrays
+from spillway import _native, functions, nest, opaque, purity
 from spillway.errors import SpillwayError
 from spillway.lines import PACKAGE, describe
 from spillway.specs import DatasetSpec, TensorSpec
@@ -49,7 +49,9 @@ def trace(call: Callable[..., Any], structure: Any, declared: Any = None) -> Tra
     if structure is None:
         return Traced(None, "the elements' types are not known before the first one")
     leaves = structure.leaves()
-    if any(leaf.kind == "optional" or (leaf.kind == "dataset" and not leaf.children) for leaf in leaves):
+    if any(
+        leaf.kind == "optional" or (leaf.kind == "dataset" and not leaf.children) for leaf in leaves
+    ):
         return Traced(None, "its elements hold Optionals, or datasets of unknown types")
     effect = purity.effect(call)
     if effect is not None:

@@ -1,3 +1,4 @@
+# ruff: noqa: N802  (TensorFlow's own names)
 """Control flow: the branch that is taken runs, the other does not.
 
 Where the condition is known, this is Python's own `if` and `while`. On traced values the branches
@@ -10,8 +11,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from spillway import _native, nest, opaque
-from spillway.native_ops import call
+from spillway import nest, opaque
+from spillway.native_ops import call, native
 from spillway.symbolic import TraceBreak
 from spillway.tensor_convert import is_tensor, refuse, to_tensor
 
@@ -22,14 +23,14 @@ def _traced(*values: Any) -> bool:
 
 def _switch(index: Any, functions: list[Callable[[], Any]]) -> Any:
     """One of the functions, as graphs: each is traced, one runs."""
-    mark = _native.next_serial()
+    mark = native.next_serial()
     results = [function() for function in functions]
     flat = [[to_tensor(leaf) for leaf in nest.flatten(result, lists=True)] for result in results]
     for result in results[1:]:
         nest.assert_same_structure(results[0], result, lists=True)
     if any(len(leaves) == 0 for leaves in flat):
         raise TraceBreak("branches without a result")
-    made = _native.switch_case(index, flat, mark)
+    made = native.switch_case(index, flat, mark)
     return nest.pack_like(results[0], list(made), lists=True)
 
 
@@ -46,8 +47,13 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: Any = None)
     return true_fn() if bool(pred) else false_fn()
 
 
-def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, strict: bool = False,
-         name: Any = "case") -> Any:
+def case(
+    pred_fn_pairs: Any,
+    default: Any = None,
+    exclusive: bool = False,
+    strict: bool = False,
+    name: Any = "case",
+) -> Any:
     """The first function whose predicate holds.
 
     >>> case([(False, lambda: 1), (True, lambda: 2)])
@@ -77,15 +83,16 @@ def _first_of(pairs: list[Any], default: Any) -> Any:
     return cond(predicate, function, lambda: _first_of(rest, default))
 
 
-def switch_case(branch_index: Any, branch_fns: Any, default: Any = None,
-                name: Any = "switch_case") -> Any:
+def switch_case(
+    branch_index: Any, branch_fns: Any, default: Any = None, name: Any = "switch_case"
+) -> Any:
     """The function of an index; the last, or the default, for any other index.
 
     >>> switch_case(1, [lambda: "a", lambda: "b"])
     'b'
     """
     items = branch_fns.items() if isinstance(branch_fns, dict) else enumerate(branch_fns)
-    functions = dict(item if isinstance(item, tuple) else item for item in items)
+    functions = dict(items)
     last = functions[max(functions)] if default is None else default
     if _traced(branch_index):
         branches = [functions.get(i, last) for i in range(max(functions) + 1)]
@@ -94,9 +101,17 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Any = None,
     return functions.get(int(branch_index), last)()
 
 
-def while_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any,
-               shape_invariants: Any = None, parallel_iterations: int = 10, back_prop: bool = True,
-               swap_memory: bool = False, maximum_iterations: Any = None, name: Any = None) -> Any:
+def while_loop(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    shape_invariants: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    maximum_iterations: Any = None,
+    name: Any = None,
+) -> Any:
     """Runs the body while the condition holds.
 
     >>> while_loop(lambda i: i < 3, lambda i: i + 1, [to_tensor(0)])
@@ -120,14 +135,22 @@ def _loops_on_traced(cond: Callable[..., Any], values: list[Any]) -> bool:
     return _traced(cond(*values))
 
 
-def _while(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, values: list[Any],
-           tensors: list[Any], most: Any) -> Any:
+def _while(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    values: list[Any],
+    tensors: list[Any],
+    most: Any,
+) -> Any:
     """The loop as two graphs: the state's shapes must stay, or become unknown."""
     shapes = [tensor._dims for tensor in tensors]
     for _ in range(3):
-        mark = _native.next_serial()
-        parameters = [_native.parameter(tensor._dtype_name, shape)
-                      for tensor, shape in zip(tensors, shapes, strict=True)]
+        mark = native.next_serial()
+        parameters = [
+            native.parameter(tensor._dtype_name, shape)
+            for tensor, shape in zip(tensors, shapes, strict=True)
+        ]
         state = nest.pack_like(values, parameters, lists=True)
         test = to_tensor(cond(*state))
         result = body(*state)
@@ -138,7 +161,7 @@ def _while(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, v
             break
         shapes = wider
     bound = -1 if most is None else int(most)
-    made = _native.while_loop(tensors, parameters, test, after, bound, mark)
+    made = native.while_loop(tensors, parameters, test, after, bound, mark)
     packed = nest.pack_like(values, list(made), lists=True)
     return packed if isinstance(loop_vars, list) else type(loop_vars)(packed)
 
@@ -149,9 +172,17 @@ def _common(a: Any, b: Any) -> Any:
     return tuple(x if x == y else None for x, y in zip(a, b, strict=True))
 
 
-def map_fn(fn: Callable[..., Any], elems: Any, dtype: Any = None, parallel_iterations: Any = None,
-           back_prop: bool = True, swap_memory: bool = False, infer_shape: bool = True,
-           name: Any = None, fn_output_signature: Any = None) -> Any:
+def map_fn(
+    fn: Callable[..., Any],
+    elems: Any,
+    dtype: Any = None,
+    parallel_iterations: Any = None,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    name: Any = None,
+    fn_output_signature: Any = None,
+) -> Any:
     """`fn` of each slice along the first axis, stacked.
 
     >>> map_fn(lambda x: x * 2, to_tensor([1, 2]))
@@ -172,7 +203,13 @@ def Assert(condition: Any, data: Any, summarize: Any = None, name: Any = None) -
     >>> Assert(True, ["fine"])
     """
     tensors = [to_tensor(item) for item in data]
-    call("assert_true", call("reduce_all", to_tensor(condition), None, False), tensors, "", 3 if summarize is None else summarize)
+    call(
+        "assert_true",
+        call("reduce_all", to_tensor(condition), None, False),
+        tensors,
+        "",
+        3 if summarize is None else summarize,
+    )
 
 
 def group(*inputs: Any, **kwargs: Any) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 from spillway.native_ops import call
 from spillway.native_ops import names as _names
-from spillway.ops._control import Assert
 from spillway.ops._math import both
 from spillway.tensor_convert import refuse, to_tensor
 from spillway.tensor_ops import op_for
@@ -54,8 +53,9 @@ def assert_positive(x: Any, message: Any = None, summarize: Any = None, name: An
     assert_greater(x, to_tensor(0, x._dtype_name), message)
 
 
-def assert_non_negative(x: Any, message: Any = None, summarize: Any = None,
-                        name: Any = None) -> None:
+def assert_non_negative(
+    x: Any, message: Any = None, summarize: Any = None, name: Any = None
+) -> None:
     """InvalidArgumentError unless no item is below zero.
 
     >>> assert_non_negative([0, 2])

@@ -60,8 +60,11 @@ class _Described:
 
     def _add(self, name: str, feature: Any) -> None:
         if isinstance(feature, VarLenFeature):
-            refuse("ValueError", f"{name}: VarLenFeature gives sparse tensors, which are not here "
-                   "yet; FixedLenSequenceFeature(..., allow_missing=True) gives a dense one")
+            refuse(
+                "ValueError",
+                f"{name}: VarLenFeature gives sparse tensors, which are not here "
+                "yet; FixedLenSequenceFeature(..., allow_missing=True) gives a dense one",
+            )
         if not isinstance(feature, (FixedLenFeature, FixedLenSequenceFeature)):
             refuse("ValueError", f"Invalid feature {name}:{feature}.")
         dtype = as_dtype(feature.dtype)
@@ -81,25 +84,36 @@ class _Described:
             self.values.append(to_tensor(feature.default_value, dtype.name))
 
     def parse(self, op: str, serialized: Any) -> dict[str, Any]:
-        made = call(op, to_tensor(serialized), self.values, self.keys, self.kinds, self.dtypes,
-                    self.shapes, self.defaults)
+        made = call(
+            op,
+            to_tensor(serialized),
+            self.values,
+            self.keys,
+            self.kinds,
+            self.dtypes,
+            self.shapes,
+            self.defaults,
+        )
         return dict(zip(self.names, made, strict=True))
 
 
-def parse_single_example(serialized: Any, features: dict[str, Any], example_names: Any = None,
-                         name: Any = None) -> dict[str, Any]:
+def parse_single_example(
+    serialized: Any, features: dict[str, Any], example_names: Any = None, name: Any = None
+) -> dict[str, Any]:
     """The features of one serialized Example.
 
     >>> from spillway.tf.train import Example, Feature, Features, Int64List
-    >>> example = Example(features=Features(feature={"a": Feature(int64_list=Int64List(value=[3]))}))
+    >>> feature = Feature(int64_list=Int64List(value=[3]))
+    >>> example = Example(features=Features(feature={"a": feature}))
     >>> parse_single_example(example.SerializeToString(), {"a": FixedLenFeature([], "int64")})
     {'a': Tensor(3, shape=(), dtype=int64)}
     """
     return _Described(features).parse("parse_single_example", serialized)
 
 
-def parse_example(serialized: Any, features: dict[str, Any], example_names: Any = None,
-                  name: Any = None) -> dict[str, Any]:
+def parse_example(
+    serialized: Any, features: dict[str, Any], example_names: Any = None, name: Any = None
+) -> dict[str, Any]:
     """The features of a vector of serialized Examples, each one axis more.
 
     >>> parse_example([b"", b""], {"a": FixedLenFeature([], "int64", default_value=7)})
@@ -108,18 +122,34 @@ def parse_example(serialized: Any, features: dict[str, Any], example_names: Any 
     return _Described(features).parse("parse_example", serialized)
 
 
-def decode_csv(records: Any, record_defaults: Any, field_delim: str = ",",
-               use_quote_delim: bool = True, na_value: str = "", select_cols: Any = None,
-               name: Any = None) -> list[Any]:
+def decode_csv(
+    records: Any,
+    record_defaults: Any,
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    na_value: str = "",
+    select_cols: Any = None,
+    name: Any = None,
+) -> list[Any]:
     """The fields of CSV records: one tensor a column, of its default's type.
 
     >>> [column.numpy() for column in decode_csv("1,a", [0, ""])]
     [np.int32(1), b'a']
     """
-    defaults = [_empty(item) if isinstance(item, DType) else to_tensor(item)
-                for item in record_defaults]
-    return list(call("decode_csv", to_tensor(records), defaults, field_delim, use_quote_delim,
-                     na_value, select_cols))
+    defaults = [
+        _empty(item) if isinstance(item, DType) else to_tensor(item) for item in record_defaults
+    ]
+    return list(
+        call(
+            "decode_csv",
+            to_tensor(records),
+            defaults,
+            field_delim,
+            use_quote_delim,
+            na_value,
+            select_cols,
+        )
+    )
 
 
 def _empty(dtype: Any) -> Any:
@@ -128,5 +158,14 @@ def _empty(dtype: Any) -> Any:
     return to_tensor(np.zeros(0, kind), dtype.name)
 
 
-__all__ = sorted({*_names("io"), "FixedLenFeature", "FixedLenSequenceFeature", "VarLenFeature",
-                  "decode_csv", "parse_example", "parse_single_example"})
+__all__ = sorted(
+    {
+        *_names("io"),
+        "FixedLenFeature",
+        "FixedLenSequenceFeature",
+        "VarLenFeature",
+        "decode_csv",
+        "parse_example",
+        "parse_single_example",
+    }
+)

@@ -32,8 +32,14 @@ def _drawn(op: str, shape: Any, dtype: Any, seed: Any) -> Any:
     return call(op, _shape(shape), as_dtype(dtype).name, *_seeds(seed), 0, tracing_now())
 
 
-def normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = "float32", seed: Any = None,
-           name: Any = None) -> Any:
+def normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = "float32",
+    seed: Any = None,
+    name: Any = None,
+) -> Any:
     """Numbers of the normal distribution.
 
     >>> normal([2, 3]).shape.as_list()
@@ -49,8 +55,14 @@ def _scaled(x: Any, by: Any, plus: Any) -> Any:
     return x if isinstance(plus, float) and plus == 0.0 else x + plus
 
 
-def truncated_normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = "float32",
-                     seed: Any = None, name: Any = None) -> Any:
+def truncated_normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = "float32",
+    seed: Any = None,
+    name: Any = None,
+) -> Any:
     """Normal numbers within two standard deviations.
 
     >>> truncated_normal([2]).shape.as_list()
@@ -60,8 +72,14 @@ def truncated_normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any 
     return _scaled(x, stddev, mean)
 
 
-def uniform(shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = "float32",
-            seed: Any = None, name: Any = None) -> Any:
+def uniform(
+    shape: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = "float32",
+    seed: Any = None,
+    name: Any = None,
+) -> Any:
     """Numbers between minval and maxval, maxval excluded.
 
     >>> uniform([2], 0, 10, dtype="int32").shape.as_list()
@@ -71,8 +89,16 @@ def uniform(shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = "float
     if dtype.is_integer:
         if maxval is None:
             raise ValueError("Must specify maxval for integer dtype")
-        return call("random_uniform_int", _shape(shape), int(minval), int(maxval), dtype.name,
-                    *_seeds(seed), 0, tracing_now())
+        return call(
+            "random_uniform_int",
+            _shape(shape),
+            int(minval),
+            int(maxval),
+            dtype.name,
+            *_seeds(seed),
+            0,
+            tracing_now(),
+        )
     x = _drawn("random_uniform", shape, dtype, seed)
     top = 1 if maxval is None else maxval
     if minval == 0 and top == 1:
@@ -81,8 +107,15 @@ def uniform(shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = "float
     return x * (high - low) + low
 
 
-def stateless_uniform(shape: Any, seed: Any, minval: Any = 0, maxval: Any = None,
-                      dtype: Any = "float32", name: Any = None, alg: Any = "auto_select") -> Any:
+def stateless_uniform(
+    shape: Any,
+    seed: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = "float32",
+    name: Any = None,
+    alg: Any = "auto_select",
+) -> Any:
     """Numbers between minval and maxval that depend on the seed alone.
 
     >>> stateless_uniform([2], [1, 2])
@@ -103,8 +136,15 @@ def stateless_uniform(shape: Any, seed: Any, minval: Any = 0, maxval: Any = None
     return x * (high - low) + low
 
 
-def stateless_normal(shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0,
-                     dtype: Any = "float32", name: Any = None, alg: Any = "auto_select") -> Any:
+def stateless_normal(
+    shape: Any,
+    seed: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = "float32",
+    name: Any = None,
+    alg: Any = "auto_select",
+) -> Any:
     """Normal numbers that depend on the seed alone.
 
     >>> stateless_normal([1], [1, 2]).shape.as_list()
@@ -114,9 +154,15 @@ def stateless_normal(shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0,
     return x * stddev + mean
 
 
-def stateless_truncated_normal(shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0,
-                               dtype: Any = "float32", name: Any = None,
-                               alg: Any = "auto_select") -> Any:
+def stateless_truncated_normal(
+    shape: Any,
+    seed: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = "float32",
+    name: Any = None,
+    alg: Any = "auto_select",
+) -> Any:
     """Normal numbers within two standard deviations that depend on the seed alone.
 
     >>> stateless_truncated_normal([1], [1, 2]).shape.as_list()
@@ -135,5 +181,12 @@ def shuffle(value: Any, seed: Any = None, name: Any = None) -> Any:
     return call("random_shuffle", to_tensor(value), *_seeds(seed), 0, tracing_now())
 
 
-__all__ = ["normal", "truncated_normal", "uniform", "stateless_uniform", "stateless_normal",
-           "stateless_truncated_normal", "shuffle"]
+__all__ = [
+    "normal",
+    "shuffle",
+    "stateless_normal",
+    "stateless_truncated_normal",
+    "stateless_uniform",
+    "truncated_normal",
+    "uniform",
+]
