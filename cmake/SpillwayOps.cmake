@@ -17,7 +17,19 @@ endfunction()
 # defines its twin for strings, add_strings.
 function(spillway_op name)
   set(dir ${PROJECT_SOURCE_DIR}/src/spillway/graph/ops)
+  if(NOT EXISTS ${dir}/${name}_test.cc)
+    message(FATAL_ERROR "op '${name}' has no graph/ops/${name}_test.cc")
+  endif()
   target_sources(spillway PRIVATE ${dir}/${name}.cc)
+  if(SPILLWAY_TESTS)
+    target_sources(spillway_tests PRIVATE ${dir}/${name}_test.cc)
+    # GoogleTest's headers cost more than a small test: read once for those of a letter. Not for
+    # clang, whose tools want a command for each file.
+    if(NOT CMAKE_CXX_COMPILER_ID MATCHES Clang)
+      string(SUBSTRING ${name} 0 1 letter)
+      set_source_files_properties(${dir}/${name}_test.cc PROPERTIES UNITY_GROUP ops_${letter})
+    endif()
+  endif()
   # Loops are written to be vectorised, and to give the same numbers on every machine.
   set_source_files_properties(${dir}/${name}.cc PROPERTIES COMPILE_OPTIONS
     "-O3;-ffp-contract=off;-fno-math-errno")
