@@ -197,6 +197,9 @@ for _name, _ufunc in {
 TracedArray.__neg__ = lambda self: np.negative(self)  # type: ignore[method-assign]
 TracedArray.__abs__ = lambda self: np.absolute(self)  # type: ignore[method-assign]
 TracedArray.__invert__ = lambda self: np.invert(self)  # type: ignore[method-assign]
-SymbolicTensor.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
-SymbolicTensor.__array_function__ = array_function  # type: ignore[attr-defined]
-assert issubclass(TracedArray, Tensor)
+
+
+def install() -> None:
+    """Gives traced tensors NumPy's protocols."""
+    SymbolicTensor.__array_ufunc__ = array_ufunc
+    SymbolicTensor.__array_function__ = array_function

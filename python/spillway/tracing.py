@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from spillway import _native, functions, nest, opaque, purity
+from spillway import _native, functions, nest, opaque, purity, traced_arrays
 from spillway.errors import SpillwayError
 from spillway.lines import PACKAGE, describe
 from spillway.specs import DatasetSpec, TensorSpec
@@ -23,6 +23,7 @@ from spillway.structures import to_structure
 from spillway.symbolic import MAKES_DATASETS, TraceBreak
 from spillway.tensor_convert import is_tensor, to_tensor
 
+traced_arrays.install()
 # Errors that no value of an element could have avoided.
 _CERTAIN = (SpillwayError, KeyError, NameError, AttributeError)
 

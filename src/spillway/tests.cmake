@@ -2,8 +2,6 @@
 spillway_test(front/dataset_test.cc)
 spillway_test(front/describe_operator_test.cc)
 spillway_test(front/element_test.cc)
-spillway_test(graph/ops/decode_csv_test.cc)
-spillway_test(graph/ops/parse_example_test.cc)
 spillway_test(graph/ops/random_test.cc)
 spillway_test(graph/ops/strings_test.cc)
 spillway_test(memory/budget_test.cc)
