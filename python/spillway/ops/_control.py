@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from spillway import nest
+from spillway import nest, opaque
 from spillway.native_ops import call
 from spillway.symbolic import TraceBreak
 from spillway.tensor_convert import is_tensor, refuse, to_tensor
@@ -109,8 +109,15 @@ def Assert(condition: Any, data: Any, summarize: Any = None, name: Any = None) -
 
     >>> Assert(True, ["fine"])
     """
-    tensors = [to_tensor(item) for item in data]
-    call("assert_true", call("reduce_all", to_tensor(condition), None, False), tensors, "", 3 if summarize is None else summarize)
+    holds = call("reduce_all", to_tensor(condition), None, False)
+    check(holds, [to_tensor(item) for item in data], "", summarize)
+
+
+def check(holds: Any, data: list[Any], text: str, summarize: Any) -> None:
+    """Fails with the data and the text unless it holds."""
+    call("assert_true", holds, data, text, 3 if summarize is None else summarize)
+    if holds._symbolic:  # nothing of a graph's results depends on it: it would never run
+        opaque.note("asserts something of its element")
 
 
 def group(*inputs: Any, **kwargs: Any) -> None:
