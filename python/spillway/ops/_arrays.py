@@ -129,6 +129,8 @@ def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any
     tensor = to_tensor(tensor)
     if tensor.dtype.name == "string":
         constant_values = "" if constant_values == 0 else constant_values
+    elif tensor.dtype.name == "bool" and not is_tensor(constant_values):
+        constant_values = bool(constant_values)
     value = constant_values if is_tensor(constant_values) else to_tensor(
         constant_values, tensor.dtype.name)
     return moved("pad", tensor, cast(to_tensor(paddings), "int64"), mode.upper(), value)
