@@ -324,5 +324,5 @@ def assert_type(d: Draw, f: str) -> str:
 
 @case("Assert debugging.Assert")
 def assert_(d: Draw, f: str) -> str:
-    x = d.operand(d.dtype(("bool",)), d.choice(([], [], [2], [0])))
+    x = d.operand("bool", [])
     return f"(tf.{f}({x}, [{x}]), {x})[1]"
