@@ -62,6 +62,15 @@ def test_bfloat16_and_float8_travel_through_ml_dtypes() -> None:
         assert got.tobytes() == array.tobytes()
 
 
+def test_a_bfloat16_scalar_keeps_its_value() -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    one = ml_dtypes.bfloat16(22.375)
+    spec = sw.TensorSpec((), "bfloat16")
+    given = sw.Dataset.from_generator(lambda: iter([one]), output_signature=spec)
+    made = sw.Dataset.range(1).map(lambda _: one, output_signature=spec)
+    assert [float(x) for x in given] == [float(x) for x in made] == [22.375]
+
+
 Pair = namedtuple("Pair", ["left", "right"])
 
 

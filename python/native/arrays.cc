@@ -420,6 +420,7 @@ bool write_scalar(PyObject* leaf, DType dtype, std::byte* to) {
     auto* found = reinterpret_cast<PyArray_Descr*>(descr.get());
     const auto type = dtype_of(found);
     if (!type || *type != dtype || dtype == DType::kString) return false;
+    if (PyTypeNum_ISUSERDEF(found->type_num)) return false;  // bfloat16: not where NumPy looks
     PyArray_ScalarAsCtype(leaf, to);
     return true;
   }

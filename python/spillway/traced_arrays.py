@@ -17,7 +17,6 @@ import numpy as np
 from spillway.dtypes import from_numpy
 from spillway.native_ops import call, native
 from spillway.symbolic import SymbolicTensor, TraceBreak
-from spillway.tensor import Tensor
 from spillway.tensor_convert import is_tensor, to_tensor
 
 _OPERATORS = {

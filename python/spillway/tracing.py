@@ -106,14 +106,14 @@ def trace_scan(call: Callable[..., Any], state: Any, element: Any) -> Traced:
 
 def _call(call: Callable[..., Any], structure: Any, size: int) -> tuple[Any, Any, Any, list[str]]:
     """One pass: parameters, the results' tensors and structure, and what only Python can do."""
-    with opaque.noted(size) as reasons:
+    with opaque.noted(size) as reasons, opaque.kept() as checks:
         parameters = [_parameter(leaf) for leaf in structure.leaves()]
         element = structure.give(parameters)
         arguments = tuple(element) if structure.kind == "tuple" else (element,)
         with _watched():
             result = call(*arguments)
         values, found = _taken(result)
-    return parameters, values, found, reasons
+    return parameters, values + checks, found, reasons
 
 
 def _parameter(leaf: Any) -> Any:

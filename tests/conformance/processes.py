@@ -96,7 +96,12 @@ class _Worker:
 
 
 def _outcomes(
-    interpreter: str, module: str, starts_in: float, programs: Iterable[Data], mode: str = ""
+    interpreter: str,
+    module: str,
+    starts_in: float,
+    programs: Iterable[Data],
+    mode: str = "",
+    programs_a_process: int = PROGRAMS_A_PROCESS,
 ) -> Iterator[Data]:
     worker: _Worker | None = None
     try:
@@ -105,7 +110,7 @@ def _outcomes(
                 worker = _Worker(interpreter, module, starts_in, mode)
             outcome = worker.run(program)
             yield outcome
-            if "lost" in outcome or worker.served >= PROGRAMS_A_PROCESS:
+            if "lost" in outcome or worker.served >= programs_a_process:
                 worker.stop()
                 worker = None
     finally:
@@ -121,3 +126,23 @@ def tensorflow(programs: Iterable[Data]) -> Iterator[Data]:
 def spillway(programs: Iterable[Data], mode: str = "plain") -> Iterator[Data]:
     """Spillway's outcome of each program; `{"lost": ...}` where it hung or died."""
     return _outcomes(sys.executable, "run_spillway", SPILLWAY_STARTS_IN, programs, mode)
+
+
+def of_both(package: str, programs: list[Data]) -> Iterator[tuple[Data, Data, Data]]:
+    """Each program with TensorFlow's outcome and ours, by `run_tf` and `run_spillway` of a package."""
+    many = 2000
+    theirs = _outcomes(
+        tensorflow_python(), f"{package}.run_tf", TENSORFLOW_STARTS_IN, programs, "", many
+    )
+    ours = _outcomes(
+        sys.executable, f"{package}.run_spillway", SPILLWAY_STARTS_IN, programs, "", many
+    )
+    ahead: queue.Queue[Data] = queue.Queue(64)
+
+    def pull() -> None:
+        for outcome in theirs:
+            ahead.put(outcome)
+
+    threading.Thread(target=pull, daemon=True).start()
+    for program, outcome in zip(programs, ours, strict=True):
+        yield program, ahead.get(), outcome

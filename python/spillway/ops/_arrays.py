@@ -137,6 +137,8 @@ def pad(
     tensor = to_tensor(tensor)
     if tensor.dtype.name == "string":
         constant_values = "" if constant_values == 0 else constant_values
+    elif tensor.dtype.name == "bool" and not is_tensor(constant_values):
+        constant_values = bool(constant_values)
     value = (
         constant_values
         if is_tensor(constant_values)

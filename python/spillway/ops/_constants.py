@@ -106,13 +106,19 @@ def fill(dims: Any, value: Any, name: Any = None, layout: Any = None) -> Any:
     return call("fill_strings" if value.dtype.name == "string" else "fill", _dims(dims), value)
 
 
+def _vector(shape: Any) -> Any:
+    """A shape; one number is a shape of one dimension."""
+    dims = _dims(shape)
+    return call("reshape", dims, np.array([-1])) if dims.shape.rank == 0 else dims
+
+
 def zeros(shape: Any, dtype: Any = "float32", name: Any = None, layout: Any = None) -> Any:
     """Zeros: empty strings for strings, False for bools.
 
     >>> zeros([2])
     Tensor([0. 0.], shape=(2,), dtype=float32)
     """
-    return fill(shape, _value(0, dtype))
+    return fill(_vector(shape), _value(0, dtype))
 
 
 def ones(shape: Any, dtype: Any = "float32", name: Any = None, layout: Any = None) -> Any:
@@ -121,7 +127,7 @@ def ones(shape: Any, dtype: Any = "float32", name: Any = None, layout: Any = Non
     >>> ones([2], "int32")
     Tensor([1 1], shape=(2,), dtype=int32)
     """
-    return fill(shape, _value(1, dtype))
+    return fill(_vector(shape), _value(1, dtype))
 
 
 def zeros_like(input: Any, dtype: Any = None, name: Any = None, layout: Any = None) -> Any:

@@ -24,7 +24,10 @@ def _traced(*values: Any) -> bool:
 def _switch(index: Any, functions: list[Callable[[], Any]]) -> Any:
     """One of the functions, as graphs: each is traced, one runs."""
     mark = native.next_serial()
-    results = [function() for function in functions]
+    with opaque.kept() as checks:
+        results = [function() for function in functions]
+    if checks:
+        raise TraceBreak("asserts something in a branch")
     flat = [[to_tensor(leaf) for leaf in nest.flatten(result, lists=True)] for result in results]
     for result in results[1:]:
         nest.assert_same_structure(results[0], result, lists=True)
@@ -152,8 +155,11 @@ def _while(
             for tensor, shape in zip(tensors, shapes, strict=True)
         ]
         state = nest.pack_like(values, parameters, lists=True)
-        test = to_tensor(cond(*state))
-        result = body(*state)
+        with opaque.kept() as checks:
+            test = to_tensor(cond(*state))
+            result = body(*state)
+        if checks:
+            raise TraceBreak("asserts something in a loop")
         result = list(result) if isinstance(result, (list, tuple)) else [result]
         after = [to_tensor(leaf) for leaf in nest.flatten(result, lists=True)]
         wider = [_common(shape, tensor._dims) for shape, tensor in zip(shapes, after, strict=True)]
@@ -202,14 +208,15 @@ def Assert(condition: Any, data: Any, summarize: Any = None, name: Any = None) -
 
     >>> Assert(True, ["fine"])
     """
-    tensors = [to_tensor(item) for item in data]
-    call(
-        "assert_true",
-        call("reduce_all", to_tensor(condition), None, False),
-        tensors,
-        "",
-        3 if summarize is None else summarize,
-    )
+    holds = call("reduce_all", to_tensor(condition), None, False)
+    check(holds, [to_tensor(item) for item in data], "", summarize)
+
+
+def check(holds: Any, data: list[Any], text: str, summarize: Any) -> None:
+    """Fails with the data and the text unless it holds."""
+    made = call("assert_true", holds, data, text, 3 if summarize is None else summarize)
+    if made._symbolic:  # nothing of a graph's results depends on it: kept by itself
+        opaque.keep(made)
 
 
 def group(*inputs: Any, **kwargs: Any) -> None:

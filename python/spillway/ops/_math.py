@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -205,7 +205,7 @@ def add_n(inputs: Any, name: Any = None) -> Any:
 def norm(
     tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: bool = False, name: Any = None
 ) -> Any:
-    """The length of a vector: euclidean, 1 or inf.
+    """The length of a vector: euclidean, inf, or of any positive order.
 
     >>> norm([3.0, 4.0])
     Tensor(5.0, shape=(), dtype=float32)
@@ -217,7 +217,11 @@ def norm(
         return call("reduce_sum", abs(x), axis, keepdims)
     if ord == np.inf:
         return call("reduce_max", abs(x), axis, keepdims)
-    return refuse("ValueError", f"'ord' must be 'euclidean', 1, 2 or inf, got {ord}")
+    if not isinstance(ord, (int, float)) or ord <= 0:
+        refuse("ValueError", f"'ord' must be 'euclidean' or a positive number, got {ord}")
+    power = call("pow", abs(x), to_tensor(ord, x._dtype_name))
+    total = call("reduce_sum", power, axis, keepdims)
+    return call("pow", total, to_tensor(1.0 / ord, x._dtype_name))
 
 
 def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: Any = None) -> Any:
@@ -257,6 +261,13 @@ def matmul(
     return out if output_type is None else cast(out, output_type)
 
 
+class TopK(NamedTuple):
+    """The result of `top_k`."""
+
+    values: Any
+    indices: Any
+
+
 def top_k(
     input: Any, k: Any = 1, sorted: bool = True, index_type: Any = "int32", name: Any = None
 ) -> Any:
@@ -266,23 +277,3 @@ def top_k(
     [[5, 3], [1, 2]]
     """
     return TopK(*call("top_k", to_tensor(input), int(k), sorted, as_dtype(index_type).name))
-
-
-class TopK(tuple[Any, Any]):
-    """The result of `top_k`: values and indices."""
-
-    __slots__ = ()
-
-    def __new__(cls, values: Any, indices: Any) -> TopK:
-        """Two tensors of one shape."""
-        return super().__new__(cls, (values, indices))
-
-    @property
-    def values(self) -> Any:
-        """The largest items."""
-        return self[0]
-
-    @property
-    def indices(self) -> Any:
-        """Where they were."""
-        return self[1]

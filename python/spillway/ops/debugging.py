@@ -7,6 +7,7 @@ from typing import Any
 
 from spillway.native_ops import call
 from spillway.native_ops import names as _names
+from spillway.ops._control import check as _check
 from spillway.ops._math import both
 from spillway.tensor_convert import refuse, to_tensor
 from spillway.tensor_ops import op_for
@@ -29,7 +30,7 @@ def _compare(op: str, sign: str) -> Callable[..., Any]:
         x, y = both(x, y)
         holds = call("reduce_all", call(op_for(op, x._dtype_name), x, y), None, False)
         text = f"{message or ''} Condition x {sign} y did not hold."
-        call("assert_true", holds, [x, y], text.strip(), 3 if summarize is None else summarize)
+        _check(holds, [x, y], text.strip(), summarize)
 
     check.__name__ = check.__qualname__ = f"assert_{op}"
     check.__doc__ = f"InvalidArgumentError unless x {sign} y for every item."

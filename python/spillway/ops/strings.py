@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from spillway.native_ops import call, names
+from spillway.native_ops import call
+from spillway.native_ops import names as _names
 from spillway.tensor_convert import refuse, to_tensor
 
-for _name, _function in names("strings").items():
+for _name, _function in _names("strings").items():
     globals().setdefault(_name, _function)
 
 
@@ -49,3 +50,6 @@ def format(
         shown = f'"{value.decode()}"' if isinstance(value, bytes) else str(value)
         text += shown + part
     return to_tensor(text)
+
+
+__all__ = sorted({*_names("strings"), "format", "split"})

@@ -68,6 +68,7 @@ class GraphFunction final : public Function {
       if (outcome.error.ok()) outcome.error = std::move(done.error);
       return outcome;
     }
+    done.results.resize(output_->components());
     std::vector<Column> columns;
     for (Tensor& result : done.results) columns.emplace_back(std::move(result));
     return {Chunk(output_, rows, std::move(columns), Origins()), {}};
@@ -99,13 +100,17 @@ class GraphFunction final : public Function {
     for (const Tensor& value : values) specs.push_back({value.dtype(), value.shape()});
     SW_ASSIGN(const PlanPtr plan, plan_for(specs, account));
     if (plan == nullptr) {
-      return graph::interpret(*graph_, values, account, Buffer::Ask::kOwed, call);
+      SW_ASSIGN(std::vector<Tensor> results,
+                graph::interpret(*graph_, values, account, Buffer::Ask::kOwed, call));
+      results.resize(output_->components());
+      return results;
     }
     for (const Tensor& value : values) {
       blocks.push_back(value.reshaped(value.shape().with_leading(1)));
     }
     Plan::Outcome done = plan->run({blocks, 1, call, account, Buffer::Ask::kOwed});
     if (!done.error.ok()) return std::move(done.error);
+    done.results.resize(output_->components());
     std::vector<Tensor> out;
     for (const Tensor& result : done.results) {
       out.push_back(result.reshaped(result.shape().without_leading()));

@@ -6,12 +6,18 @@ namespace {
 Status infer(Infer& c) {
   if (!is_one_of(PlainTypes(), c.input(0).dtype)) return no_kernel(c.input(0).dtype);
   const Shape& in = c.input(0).shape;
+  if (in.has_rank() && in.rank() == 0) {
+    return invalid_argument("WhereOp : Unhandled input dimensions: 0");
+  }
   c.set(0, DType::kInt64, Shape({kUnknownDim, in.has_rank() ? in.rank() : kUnknownDim}));
   return {};
 }
 
 Status compute(Compute& c) {
   const Tensor& in = c.inputs[0];
+  if (in.shape().rank() == 0) {
+    return invalid_argument("WhereOp : Unhandled input dimensions: 0");
+  }
   std::vector<std::int64_t> found;
   with_type(PlainTypes(), in.dtype(), [&]<class T>() {
     const T* items = in.as<T>();

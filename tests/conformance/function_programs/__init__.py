@@ -1,0 +1,1 @@
+"""Random Python functions of tensors in pipelines, against TensorFlow: see ../README.md."""

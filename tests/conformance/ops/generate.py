@@ -1,0 +1,59 @@
+"""Random programs of the table."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from . import table_arrays, table_math, table_strings
+from .draw import Draw
+from .packing import pack
+from .table import ELSEWHERE, TABLE, Case
+
+__all__ = [
+    "ELSEWHERE",
+    "TABLE",
+    "program",
+    "programs",
+    "table_arrays",
+    "table_math",
+    "table_strings",
+]
+
+# Their lists would be stacked by a map: a tuple stays one.
+LISTS = ("split", "unstack")
+
+
+def program(case: Case, rng: random.Random) -> dict[str, Any]:
+    """One program of a case."""
+    draw = Draw(rng, rng.choice((1, 2, 2, 3)))
+    expression = case.write(draw, case.path)
+    if case.path in LISTS:
+        expression = f"tuple({expression})"
+    names = "abcdefgh"[: len(draw.operands)]
+    made: dict[str, Any] = {
+        "path": case.path,
+        "source": f"lambda {', '.join(names)}: {expression}",
+        "rows": draw.rows,
+        "operands": [pack(operand) for operand in draw.operands],
+        "known": rng.choices(("all", "rank", "none"), (70, 20, 10))[0],
+        "dtype": draw.dtype_drawn,
+    }
+    for key in ("ulps", "scaled", "loose"):
+        if getattr(case, key):
+            made[key] = getattr(case, key)
+    return made
+
+
+def programs(count: int, seed: int, have: Any = lambda path: True) -> Iterator[dict[str, Any]]:
+    """Every case in turn, some more often, until there are `count` programs."""
+    rng = random.Random(seed)
+    order = [case for case in TABLE.values() if have(case.path) for _ in range(case.weight)]
+    made = 0
+    while made < count:
+        for case in rng.sample(order, len(order)):
+            if made == count:
+                return
+            made += 1
+            yield program(case, rng)
