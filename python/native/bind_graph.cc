@@ -184,10 +184,10 @@ PyObject* finish(const OpDef& op, std::vector<Operand> operands, graph::Attrs at
     const Operand root{node, 0};
     Status status;
     if (node->pending() <= 1) {
-      status = graph::evaluate(std::span(&root, 1), tensor_account());
+      status = evaluate_now(root);
     } else {
       const WithoutGil unlocked;
-      status = graph::evaluate(std::span(&root, 1), tensor_account());
+      status = evaluate_now(root);
     }
     if (!status.ok()) return raise(status);
   }

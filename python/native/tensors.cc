@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include "spillway/graph/evaluate.h"
+#include "spillway/pipeline/run.h"
 
 namespace nb = nanobind;
 
@@ -49,6 +50,12 @@ const AccountPtr& tensor_account() {
   return account;
 }
 
+Status evaluate_now(const graph::Operand& operand) {
+  const AccountPtr* stage = UserCodeScope::current();
+  return graph::evaluate(std::span(&operand, 1), stage == nullptr ? tensor_account() : *stage,
+                         stage == nullptr ? Buffer::Ask::kRequired : Buffer::Ask::kOwed);
+}
+
 bool is_tensor(PyObject* object) {
   auto* type = reinterpret_cast<PyTypeObject*>(types().tensor.get());
   return type != nullptr && PyObject_TypeCheck(object, type);
@@ -81,7 +88,7 @@ const Tensor* evaluated(PyObject* tensor) {
   {
     const graph::Operand held = operand;
     const WithoutGil unlocked;
-    status = graph::evaluate(std::span(&held, 1), tensor_account());
+    status = evaluate_now(held);
   }
   if (!status.ok()) {
     raise(status);

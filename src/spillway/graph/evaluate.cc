@@ -20,11 +20,12 @@ Status where(Status status, const Node& node) {
 }
 
 // Op by op: where a shape depends on values, or there is only one op.
-Status evaluate_each(const std::vector<NodePtr>& order, const AccountPtr& account) {
+Status evaluate_each(const std::vector<NodePtr>& order, const AccountPtr& account,
+                     Buffer::Ask ask) {
   for (const NodePtr& node : order) {
     std::vector<Tensor> inputs;
     for (const Operand& input : node->inputs()) inputs.push_back(*input.value());
-    auto made = run_op(node->op(), inputs, node->attrs(), account, Buffer::Ask::kRequired);
+    auto made = run_op(node->op(), inputs, node->attrs(), account, ask);
     if (!made.ok()) {
       return where(std::move(made).status().at(node->op().name), *node);
     }
@@ -48,7 +49,7 @@ bool evaluate_at_once(const Node& node) {
   return true;
 }
 
-Status evaluate(std::span<const Operand> roots, const AccountPtr& account) {
+Status evaluate(std::span<const Operand> roots, const AccountPtr& account, Buffer::Ask ask) {
   std::vector<Operand> pending;  // every output of each root: a node keeps all its values or none
   for (const Operand& root : roots) {
     const Node& node = *root.node;
@@ -70,15 +71,16 @@ Status evaluate(std::span<const Operand> roots, const AccountPtr& account) {
   }
   // One small op needs no plan; a large loop is spread over the CPUs by one.
   if (order.size() == 1 && (order[0]->op().loop == nullptr || bytes_of(pending) <= kSmall)) {
-    return evaluate_each(order, account);
+    return evaluate_each(order, account, ask);
   }
   SW_ASSIGN(const std::shared_ptr<const Plan> plan,
             Plan::make(Graph::make({}, pending), {}, account));
-  if (plan == nullptr) return evaluate_each(order, account);
+  if (plan == nullptr) return evaluate_each(order, account, ask);
   const std::size_t needed = plan->result_bytes() + plan->arena_bytes();
   if (needed > limit) return too_large(order, pending, needed, limit);
   Plan::Request request;
   request.account = account;
+  request.ask = ask;
   Plan::Outcome outcome = plan->run(request);
   if (!outcome.error.ok()) return where(std::move(outcome.error), *pending[0].node);
   for (std::size_t i = 0; i < pending.size();) {
