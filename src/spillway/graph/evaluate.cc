@@ -18,18 +18,35 @@ Status where(Status status, const Node& node) {
   return status;
 }
 
-// Op by op: where a shape depends on values, or there is only one op.
-Status evaluate_each(const std::vector<NodePtr>& order, const AccountPtr& account) {
-  for (const NodePtr& node : order) {
-    std::vector<Tensor> inputs;
-    for (const Operand& input : node->inputs()) inputs.push_back(*input.value());
-    auto made = run_op(node->op(), inputs, node->attrs(), account, Buffer::Ask::kRequired);
-    if (!made.ok()) {
-      return where(std::move(made).status().at(node->op().name), *node);
-    }
-    node->set_values(std::move(made).value());
-  }
+// One op on known values. `known`: its outputs, where they were inferred from these values.
+Status evaluate_one(const Node& node, const AccountPtr& account, std::span<const Spec> known) {
+  const std::vector<Operand> operands = node.inputs();
+  if (node.evaluated()) return {};  // another thread was faster, and the operands are gone
+  std::vector<Tensor> inputs;
+  inputs.reserve(operands.size());
+  for (const Operand& input : operands) inputs.push_back(*input.value());
+  auto made = run_op(node.op(), inputs, node.attrs(), account, Buffer::Ask::kRequired, {}, known);
+  if (!made.ok()) return where(std::move(made).status().at(node.op().name), node);
+  node.set_values(std::move(made).value());
   return {};
+}
+
+// Op by op: where a shape depends on values.
+Status evaluate_each(const std::vector<NodePtr>& order, const AccountPtr& account) {
+  for (const NodePtr& node : order) SW_RETURN_IF_ERROR(evaluate_one(*node, account, {}));
+  return {};
+}
+
+// Whether a node was made of known values: nothing has to run before it.
+bool stands_alone(const Node& node) {
+  return !node.symbolic() && !node.evaluated() && node.pending() <= 1;
+}
+
+std::span<const Spec> known_outputs(const Node& node) {
+  const auto known = [](const Spec& spec) { return spec.shape.fully_known(); };
+  const std::vector<Spec>& all = node.outputs();
+  return std::all_of(all.begin(), all.end(), known) ? std::span<const Spec>(all)
+                                                    : std::span<const Spec>();
 }
 
 }  // namespace
@@ -47,6 +64,9 @@ bool evaluate_at_once(const Node& node) {
 }
 
 Status evaluate(std::span<const Operand> roots, const AccountPtr& account) {
+  if (roots.size() == 1 && stands_alone(*roots[0].node)) {
+    return evaluate_one(*roots[0].node, account, known_outputs(*roots[0].node));
+  }
   std::vector<Operand> pending;  // every output of each root: a node keeps all its values or none
   for (const Operand& root : roots) {
     const Node& node = *root.node;
@@ -62,7 +82,7 @@ Status evaluate(std::span<const Operand> roots, const AccountPtr& account) {
   }
   if (pending.empty()) return {};
   const std::vector<NodePtr> order = pending_nodes(pending);
-  if (order.size() == 1) return evaluate_each(order, account);
+  if (order.size() <= 1) return evaluate_each(order, account);
   SW_ASSIGN(const std::shared_ptr<const Plan> plan,
             Plan::make(Graph::make({}, pending), {}, account));
   if (plan == nullptr) return evaluate_each(order, account);

@@ -10,6 +10,11 @@ constexpr int kMostPending = 1 << 20;
 // Operands on their way out. Deep graphs must not recurse.
 void release(std::vector<Operand> operands) {
   thread_local std::vector<Operand>* active = nullptr;
+  if (std::all_of(operands.begin(), operands.end(), [](const Operand& operand) {
+        return operand.node == nullptr || operand.node->evaluated();  // has none of its own
+      })) {
+    return;
+  }
   if (active != nullptr) {
     for (Operand& operand : operands) active->push_back(std::move(operand));
     return;
@@ -115,6 +120,9 @@ Result<NodePtr> Node::make(const OpDef& op, std::vector<Operand> inputs, Attrs a
   std::vector<Spec> specs;
   std::vector<const Tensor*> constants;
   std::vector<std::optional<Shape>> shapes;
+  specs.reserve(inputs.size());
+  constants.reserve(inputs.size());
+  shapes.reserve(inputs.size());
   bool symbolic = false;
   int pending = 1;
   for (const Operand& input : inputs) {
