@@ -2,6 +2,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <array>
+
 #include "spillway/graph/evaluate.h"
 #include "spillway/pipeline/run.h"
 
@@ -10,16 +12,18 @@ namespace nb = nanobind;
 namespace spillway::python {
 namespace {
 
-// A code object and a line number: turned into words only when somebody asks.
+// A code object and a place in it: turned into words only when somebody asks.
 class FrameSite final : public graph::Site {
  public:
-  FrameSite(PyCodeObject* code, int line)
-      : code_(keep_object(Ref::borrow(reinterpret_cast<PyObject*>(code)))), line_(line) {}
+  FrameSite(PyCodeObject* code, int at)
+      : code_(keep_object(Ref::borrow(reinterpret_cast<PyObject*>(code)))), at_(at) {}
 
   std::string describe() const override {
     const WithGil gil;
-    const Ref text = Ref::steal(PyObject_CallFunction(types().describe_line.get(), "Oi",
-                                                      kept_object(code_), line_));
+    PyObject* code = kept_object(code_);
+    const int line = PyCode_Addr2Line(reinterpret_cast<PyCodeObject*>(code), at_);
+    const Ref text =
+        Ref::steal(PyObject_CallFunction(types().describe_line.get(), "Oi", code, line));
     const char* chars = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
     if (chars == nullptr) PyErr_Clear();
     return chars == nullptr ? std::string() : std::string(chars);
@@ -27,20 +31,60 @@ class FrameSite final : public graph::Site {
 
  private:
   const std::shared_ptr<void> code_;
-  const int line_;
+  const int at_;
 };
 
-// Whether a frame is the package's own: by the folder of its file.
-bool ours(PyCodeObject* code) {
+// What loops ask for again and again is remembered, by address: what is remembered is kept alive,
+// so that no other object can have its address. With the GIL; never destroyed.
+constexpr std::size_t kRemembered = 64;
+
+std::size_t slot_of(const void* object, int at) {
+  return (reinterpret_cast<std::uintptr_t>(object) / 16 + static_cast<std::size_t>(at)) %
+         kRemembered;
+}
+
+graph::SitePtr site_at(PyCodeObject* code, int at) {
+  struct Known {
+    PyCodeObject* code = nullptr;
+    int at = 0;
+    graph::SitePtr site;
+  };
+  static auto& known = *new std::array<Known, kRemembered>();
+  Known& slot = known[slot_of(code, at)];
+  if (slot.code != code || slot.at != at) {
+    slot.code = code;
+    slot.at = at;
+    slot.site = std::make_shared<FrameSite>(code, at);
+  }
+  return slot.site;
+}
+
+bool begins_as_ours(PyObject* filename) {
   const char* prefix = PyUnicode_AsUTF8(types().package.get());
   Py_ssize_t size = 0;
-  const char* file = PyUnicode_AsUTF8AndSize(code->co_filename, &size);
+  const char* file = PyUnicode_AsUTF8AndSize(filename, &size);
   if (file == nullptr) {
     PyErr_Clear();
     return false;
   }
   const std::string_view name(file, static_cast<std::size_t>(size));
   return name.starts_with(prefix) || name.starts_with("<spillway");
+}
+
+// Whether a frame is the package's own: by the folder of its file.
+bool ours(PyCodeObject* code) {
+  struct Known {
+    Ref filename;
+    bool ours = false;
+  };
+  static auto& known = *new std::array<Known, kRemembered>();
+  PyObject* filename = code->co_filename;
+  Known& slot = known[slot_of(filename, 0)];
+  if (slot.filename.get() != filename) {
+    slot.ours = begins_as_ours(filename);
+    slot.filename = Ref::borrow(filename);
+  }
+  return slot.ours;
 }
 
 }  // namespace
@@ -104,7 +148,7 @@ graph::SitePtr current_site() {
     PyCodeObject* code = PyFrame_GetCode(frame);
     const bool skip = ours(code);
     if (!skip) {
-      auto site = std::make_shared<FrameSite>(code, PyFrame_GetLineNumber(frame));
+      auto site = site_at(code, PyFrame_GetLasti(frame));
       Py_DECREF(code);
       Py_DECREF(frame);
       return site;

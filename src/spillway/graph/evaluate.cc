@@ -19,19 +19,41 @@ Status where(Status status, const Node& node) {
   return status;
 }
 
-// Op by op: where a shape depends on values, or there is only one op.
+// One op on known values. `known`: its outputs, where they were inferred from these values.
+Status evaluate_one(const Node& node, const AccountPtr& account, Buffer::Ask ask,
+                    std::span<const Spec> known) {
+  const std::vector<Operand> operands = node.inputs();
+  if (node.evaluated()) return {};  // another thread was faster, and the operands are gone
+  std::vector<Tensor> inputs;
+  inputs.reserve(operands.size());
+  for (const Operand& input : operands) inputs.push_back(*input.value());
+  auto made = run_op(node.op(), inputs, node.attrs(), account, ask, {}, known);
+  if (!made.ok()) return where(std::move(made).status().at(node.op().name), node);
+  node.set_values(std::move(made).value());
+  return {};
+}
+
+// Op by op: where a shape depends on values.
 Status evaluate_each(const std::vector<NodePtr>& order, const AccountPtr& account,
                      Buffer::Ask ask) {
-  for (const NodePtr& node : order) {
-    std::vector<Tensor> inputs;
-    for (const Operand& input : node->inputs()) inputs.push_back(*input.value());
-    auto made = run_op(node->op(), inputs, node->attrs(), account, ask);
-    if (!made.ok()) {
-      return where(std::move(made).status().at(node->op().name), *node);
-    }
-    node->set_values(std::move(made).value());
-  }
+  for (const NodePtr& node : order) SW_RETURN_IF_ERROR(evaluate_one(*node, account, ask, {}));
   return {};
+}
+
+// Whether a node's values are known to be small.
+bool is_small(const Node& node) {
+  std::size_t bytes = 0;
+  for (const Spec& spec : node.outputs()) {
+    if (!spec.shape.fully_known()) return false;
+    bytes += bytes_of(spec);
+    if (bytes > kSmall) return false;
+  }
+  return true;
+}
+
+// Whether a node was made of known values and is small: nothing to plan.
+bool stands_alone(const Node& node) {
+  return !node.symbolic() && !node.evaluated() && node.pending() <= 1 && is_small(node);
 }
 
 }  // namespace
@@ -40,16 +62,15 @@ bool evaluate_at_once(const Node& node) {
   if (node.symbolic()) return false;
   if (node.op().effect != Effect::kNone || node.pending() >= kMostPending) return true;
   if (node.pending() > 1) return false;
-  std::size_t bytes = 0;
-  for (const Spec& spec : node.outputs()) {
-    if (!spec.shape.fully_known()) return true;
-    bytes += bytes_of(spec);
-    if (bytes > kSmall) return false;
-  }
-  return true;
+  const auto unknown = [](const Spec& spec) { return !spec.shape.fully_known(); };
+  return is_small(node) ||
+         std::any_of(node.outputs().begin(), node.outputs().end(), unknown);
 }
 
 Status evaluate(std::span<const Operand> roots, const AccountPtr& account, Buffer::Ask ask) {
+  if (roots.size() == 1 && stands_alone(*roots[0].node)) {
+    return evaluate_one(*roots[0].node, account, ask, roots[0].node->outputs());
+  }
   std::vector<Operand> pending;  // every output of each root: a node keeps all its values or none
   for (const Operand& root : roots) {
     const Node& node = *root.node;
@@ -70,6 +91,7 @@ Status evaluate(std::span<const Operand> roots, const AccountPtr& account, Buffe
     return too_large(order, pending, bytes, limit);
   }
   // One small op needs no plan; a large loop is spread over the CPUs by one.
+  if (order.empty()) return {};
   if (order.size() == 1 && (order[0]->op().loop == nullptr || bytes_of(pending) <= kSmall)) {
     return evaluate_each(order, account, ask);
   }

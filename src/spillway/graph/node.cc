@@ -12,6 +12,11 @@ std::atomic<std::int64_t> serials{0};
 // Operands on their way out. Deep graphs must not recurse.
 void release(std::vector<Operand> operands) {
   thread_local std::vector<Operand>* active = nullptr;
+  if (std::all_of(operands.begin(), operands.end(), [](const Operand& operand) {
+        return operand.node == nullptr || operand.node->evaluated();  // has none of its own
+      })) {
+    return;
+  }
   if (active != nullptr) {
     for (Operand& operand : operands) active->push_back(std::move(operand));
     return;
@@ -123,6 +128,9 @@ Result<NodePtr> Node::make(const OpDef& op, std::vector<Operand> inputs, Attrs a
   std::vector<Spec> specs;
   std::vector<const Tensor*> constants;
   std::vector<std::optional<Shape>> shapes;
+  specs.reserve(inputs.size());
+  constants.reserve(inputs.size());
+  shapes.reserve(inputs.size());
   bool symbolic = attrs.get_or("per_row", false);  // drawn in a call, for its rows
   int pending = 1;
   for (const Operand& input : inputs) {
