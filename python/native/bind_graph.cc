@@ -4,12 +4,12 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"
+#include "numpy_loops.h"
 #include "objects.h"
 #include "spillway/graph/control.h"
 #include "spillway/graph/evaluate.h"
 #include "spillway/graph/graph.h"
 #include "spillway/pipeline/graph_function.h"
-#include "numpy_loops.h"
 #include "tensors.h"
 
 namespace nb = nanobind;
@@ -23,7 +23,8 @@ using graph::Operand;
 using graph::ParamDef;
 using graph::ParamKind;
 
-// ---- Operands ------------------------------------------------------------------------------------
+// ---- Operands
+// ------------------------------------------------------------------------------------
 
 // The dtype each type letter stands for in one call.
 class Letters {
@@ -87,7 +88,8 @@ std::optional<Operand> operand_from(PyObject* object, std::optional<DType> dtype
   return operand_of(made.get());
 }
 
-// ---- Parameters ----------------------------------------------------------------------------------
+// ---- Parameters
+// ----------------------------------------------------------------------------------
 
 bool integers(PyObject* object, std::vector<std::int64_t>& out) {
   const Ref list = Ref::steal(PyObject_CallOneArg(types().integers.get(), object));
@@ -307,7 +309,8 @@ void bind_graph(nb::module_& m) {
       .def_prop_ro("_dims", [](const NativeTensor& t) { return shape_to(t.value.spec().shape); })
       .def_prop_ro("_symbolic", [](const NativeTensor& t) { return t.value.node->symbolic(); })
       .def_prop_ro("_known", [](const NativeTensor& t) { return t.value.node->evaluated(); })
-      .def_prop_ro("_op", [](const NativeTensor& t) { return std::string(t.value.node->op().name); })
+      .def_prop_ro("_op",
+                   [](const NativeTensor& t) { return std::string(t.value.node->op().name); })
       .def_prop_ro("_line", [](const NativeTensor& t) { return t.value.node->line(); })
       .def_prop_ro("_id",
                    [](const NativeTensor& t) {
@@ -338,20 +341,25 @@ void bind_graph(nb::module_& m) {
         rules.constant = adopt;
         auto made = tensor_from(array.ptr(), rules);
         if (!made) throw nb::python_error();
-        return steal(tensor_to_python(
-            Operand{graph::Node::constant(std::move(*made), current_site()), 0}));
+        return steal(
+            tensor_to_python(Operand{graph::Node::constant(std::move(*made), current_site()), 0}));
       },
       nb::arg("array"), nb::arg("adopt") = false);
-  m.def("parameter", [](const std::string& dtype, nb::handle dims) {
-    Shape shape = Shape::unknown_rank();
-    if (!dims.is_none()) {
-      std::vector<std::int64_t> all;
-      for (nb::handle dim : dims) all.push_back(dim.is_none() ? -1 : nb::cast<std::int64_t>(dim));
-      shape = Shape(std::span<const std::int64_t>(all));
-    }
-    return steal(tensor_to_python(Operand{
-        graph::Node::parameter({dtype_from_name(dtype).value(), std::move(shape)}, nullptr), 0}));
-  }, nb::arg("dtype"), nb::arg("dims").none());
+  m.def(
+      "parameter",
+      [](const std::string& dtype, nb::handle dims) {
+        Shape shape = Shape::unknown_rank();
+        if (!dims.is_none()) {
+          std::vector<std::int64_t> all;
+          for (nb::handle dim : dims)
+            all.push_back(dim.is_none() ? -1 : nb::cast<std::int64_t>(dim));
+          shape = Shape(std::span<const std::int64_t>(all));
+        }
+        return steal(tensor_to_python(Operand{
+            graph::Node::parameter({dtype_from_name(dtype).value(), std::move(shape)}, nullptr),
+            0}));
+      },
+      nb::arg("dtype"), nb::arg("dims").none());
   m.def("graph_function", [](nb::list parameters, nb::list results, nb::handle structure,
                              const std::string& code, const std::string& name) {
     std::vector<graph::NodePtr> params;

@@ -44,7 +44,8 @@ Tensor by_itself(Tensor row) {
   return copy.ok() ? std::move(copy).value() : row;
 }
 
-// The same for a row that becomes a tensor: its bytes are the user's from now on, and still counted.
+// The same for a row that becomes a tensor: its bytes are the user's from now on, and still
+// counted.
 Tensor as_own(Tensor row) {
   if (row.dtype() == DType::kVariant) return row;
   const bool small = !is_plain(row.dtype()) || row.bytes() * 2 < row.buffer()->size();
@@ -90,9 +91,8 @@ class NativeIterator {
   // New reference; null with an exception, or without one at the end.
   PyObject* next() {
     if (at_ >= rows_ && !refill()) return nullptr;
-    PyObject* out = single_ != nullptr
-                        ? give_leaf(*structure_, handed(single_->row(at_)), leaves_)
-                        : give_row();
+    PyObject* out = single_ != nullptr ? give_leaf(*structure_, handed(single_->row(at_)), leaves_)
+                                       : give_row();
     if (out == nullptr) return nullptr;
     ++at_;
     consumer_->handed_out(at_);

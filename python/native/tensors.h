@@ -12,8 +12,8 @@ struct NativeTensor {
 };
 
 const AccountPtr& tensor_account();
-// Computes a tensor's value. Inside a user function the stage that calls it pays, and never waits for
-// memory (its thread may be a pool's, R12); elsewhere the user's tensors do.
+// Computes a tensor's value. Inside a user function the stage that calls it pays, and never waits
+// for memory (its thread may be a pool's, R12); elsewhere the user's tensors do.
 Status evaluate_now(const graph::Operand& operand);
 
 bool is_tensor(PyObject* object);

@@ -145,8 +145,7 @@ struct Shared {
 
 }  // namespace
 
-void parallel_ranges(std::int64_t ranges,
-                     const std::function<void(std::int64_t, int)>& body) {
+void parallel_ranges(std::int64_t ranges, const std::function<void(std::int64_t, int)>& body) {
   const auto width = static_cast<int>(std::min<std::int64_t>(parallel_width(), ranges));
   if (width <= 1) {
     for (std::int64_t range = 0; range < ranges; ++range) body(range, 0);

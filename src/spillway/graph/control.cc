@@ -78,10 +78,9 @@ class Closing {
   std::vector<Operand> captures_;
 };
 
-constexpr std::string_view kBranches[] = {"branch0", "branch1", "branch2",  "branch3",
-                                          "branch4", "branch5", "branch6",  "branch7",
-                                          "branch8", "branch9", "branch10", "branch11",
-                                          "branch12", "branch13", "branch14", "branch15"};
+constexpr std::string_view kBranches[] = {
+    "branch0", "branch1", "branch2",  "branch3",  "branch4",  "branch5",  "branch6",  "branch7",
+    "branch8", "branch9", "branch10", "branch11", "branch12", "branch13", "branch14", "branch15"};
 
 const GraphPtr& branch(const Attrs& attrs, std::int64_t i) {
   return *attrs.get<GraphPtr>(kBranches[static_cast<std::size_t>(i)]);
@@ -111,8 +110,8 @@ Status run_switch(Compute& c) {
   const std::int64_t count = c.attrs.get_or("count", std::int64_t{0});
   std::int64_t index = *c.inputs[0].as<std::int32_t>();
   if (index < 0 || index >= count) index = count - 1;
-  SW_ASSIGN(c.outputs, interpret(*branch(c.attrs, index), c.inputs.subspan(1), c.account, c.ask,
-                                 c.call));
+  SW_ASSIGN(c.outputs,
+            interpret(*branch(c.attrs, index), c.inputs.subspan(1), c.account, c.ask, c.call));
   return {};
 }
 
@@ -122,8 +121,9 @@ Status infer_while(Infer& c) {
     const Spec& before = body->parameters()[i]->outputs()[0];
     const Spec& after = body->results()[i].spec();
     if (before.dtype != after.dtype) {
-      Status status = invalid_argument("the body must keep the types of its state: ",
-                                       before.to_string(), " became ", after.to_string());
+      Status status =
+          invalid_argument("the body must keep the types of its state: ", before.to_string(),
+                           " became ", after.to_string());
       status.edit().type = "TypeError";
       return status;
     }
@@ -176,8 +176,8 @@ Result<NodePtr> make_switch(const Operand& index, std::span<const std::vector<Op
   Closing closing(mark);
   for (const std::vector<Operand>& results : branches) {
     if (results.size() != branches[0].size()) {
-      return invalid_argument("branches must give the same number of values: ",
-                              branches[0].size(), " and ", results.size());
+      return invalid_argument("branches must give the same number of values: ", branches[0].size(),
+                              " and ", results.size());
     }
     closing.collect(results, {});
   }

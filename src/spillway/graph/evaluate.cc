@@ -63,8 +63,7 @@ bool evaluate_at_once(const Node& node) {
   if (node.op().effect != Effect::kNone || node.pending() >= kMostPending) return true;
   if (node.pending() > 1) return false;
   const auto unknown = [](const Spec& spec) { return !spec.shape.fully_known(); };
-  return is_small(node) ||
-         std::any_of(node.outputs().begin(), node.outputs().end(), unknown);
+  return is_small(node) || std::any_of(node.outputs().begin(), node.outputs().end(), unknown);
 }
 
 Status evaluate(std::span<const Operand> roots, const AccountPtr& account, Buffer::Ask ask) {

@@ -73,8 +73,8 @@ void FoldRun::begin(std::int64_t within) {
 }
 
 void FoldRun::close(std::int64_t group) {
-  way_.finish(acc_, out_ + static_cast<std::size_t>(group * shape_.inner) * out_item_,
-               shape_.inner, shape_.reduced);
+  way_.finish(acc_, out_ + static_cast<std::size_t>(group * shape_.inner) * out_item_, shape_.inner,
+              shape_.reduced);
 }
 
 void FoldRun::empty_groups(std::int64_t groups) {

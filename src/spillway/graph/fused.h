@@ -72,8 +72,8 @@ class Fused {
   };
 
   static void expand(const Source& source, const std::byte* from, std::byte* to, std::int64_t n);
-  static void gather(const Source& source, const std::byte* from, std::byte* to,
-                     std::int64_t first, std::int64_t n);
+  static void gather(const Source& source, const std::byte* from, std::byte* to, std::int64_t first,
+                     std::int64_t n);
   const std::byte* load(const Source& source, const std::byte* base, std::byte* scratch,
                         std::int64_t first, std::int64_t n) const;
 

@@ -1,7 +1,8 @@
-#include "spillway/graph/control.h"
 #include "spillway/graph/node.h"
 
 #include <algorithm>
+
+#include "spillway/graph/control.h"
 
 namespace spillway::graph {
 namespace {
@@ -142,11 +143,12 @@ Result<NodePtr> Node::make(const OpDef& op, std::vector<Operand> inputs, Attrs a
   }
   Infer infer(specs, constants, shapes, attrs);
   if (Status status = op.infer(infer); !status.ok()) {
-    status.edit().message = std::string(op.name) + ": " + status.edit().message +
-                            name_operands(inputs);
+    status.edit().message =
+        std::string(op.name) + ": " + status.edit().message + name_operands(inputs);
     return status;
   }
-  auto node = std::shared_ptr<Node>(new Node(op, std::move(inputs), std::move(attrs), std::move(site)));
+  auto node =
+      std::shared_ptr<Node>(new Node(op, std::move(inputs), std::move(attrs), std::move(site)));
   node->outputs_ = std::move(infer.outputs());
   node->symbolic_ = symbolic;
   node->pending_ = pending;

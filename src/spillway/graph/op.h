@@ -21,7 +21,8 @@ struct Spec {
   std::string to_string() const;  // "float32 (3, None)"
 };
 
-// ---- What an op is asked -------------------------------------------------------------------------
+// ---- What an op is asked
+// -------------------------------------------------------------------------
 
 // Shapes and types of a node's outputs from those of its inputs. The same function runs when the
 // node is written (shapes may be unknown) and when it is planned (they are known).
@@ -62,7 +63,8 @@ struct Prepare {
   const Attrs& attrs;
 };
 
-// ---- How an op runs ------------------------------------------------------------------------------
+// ---- How an op runs
+// ------------------------------------------------------------------------------
 
 // Which rows a graph is run for: what random ops inside a function draw from.
 struct Call {
@@ -117,7 +119,8 @@ struct Compute {
   }
 };
 
-// ---- What an op is -------------------------------------------------------------------------------
+// ---- What an op is
+// -------------------------------------------------------------------------------
 
 enum class ParamKind : std::uint8_t {
   kTensor,    // one operand

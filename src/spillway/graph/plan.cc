@@ -56,18 +56,16 @@ struct Plan::Running {
   std::byte* arena = nullptr;
   std::byte* scratch = nullptr;  // one piece for each thread
   int width = 1;                 // threads
-  std::int64_t tile = 1;   // most rows at a time
-  std::int64_t first = 0;  // of this tile
-  std::int64_t rows = 0;   // of this tile
+  std::int64_t tile = 1;         // most rows at a time
+  std::int64_t first = 0;        // of this tile
+  std::int64_t rows = 0;         // of this tile
   Status error;
   std::int64_t failed = -1;
 
   std::byte* scratch_of(int slot) const {
     return scratch + static_cast<std::size_t>(slot) * plan.scratch_;
   }
-  Call call() const {
-    return {request.call.first_row + first, request.call.epoch};
-  }
+  Call call() const { return {request.call.first_row + first, request.call.epoch}; }
   void fail(Status status, std::int64_t row) {
     error = std::move(status);
     failed = first + row;
@@ -77,7 +75,8 @@ struct Plan::Running {
     const Value& value = plan.base_of(v);
     switch (value.place) {
       case Place::kParameter:
-        return const_cast<std::byte*>(request.parameters[static_cast<std::size_t>(value.index)].data()) +
+        return const_cast<std::byte*>(
+                   request.parameters[static_cast<std::size_t>(value.index)].data()) +
                static_cast<std::size_t>(first) * bytes_of(value.spec);
       case Place::kConstant:
         return const_cast<std::byte*>(value.constant.data());
@@ -139,8 +138,8 @@ void Plan::run_fused(const Step& step, Running& running) const {
     Mutex mutex;
     parallel_ranges(pieces, [&](std::int64_t piece, int slot) {
       const auto failure =
-          step.fused->run(in.data(), out.data(), piece * kPiece, std::min(items, (piece + 1) * kPiece),
-                          running.scratch_of(slot), call);
+          step.fused->run(in.data(), out.data(), piece * kPiece,
+                          std::min(items, (piece + 1) * kPiece), running.scratch_of(slot), call);
       const MutexLock lock(mutex);
       if (failure.step >= 0 && (first.step < 0 || failure.item < first.item)) first = failure;
     });
@@ -182,8 +181,8 @@ void Plan::run_segments(const Step& step, Running& running) const {
                begin);
     } else {
       SegmentSink sink(way, acc.data());
-      failure = step.fused->run(in.data(), out.data(), begin, end,
-                                running.scratch_of(slot), call, &sink);
+      failure =
+          step.fused->run(in.data(), out.data(), begin, end, running.scratch_of(slot), call, &sink);
     }
     const MutexLock lock(mutex);
     if (failure.step >= 0 && (first.step < 0 || failure.item < first.item)) first = failure;
@@ -204,7 +203,8 @@ void Plan::run_fold(const Step& step, Running& running) const {
   }
   std::byte* accumulators = running.scratch;
   if (step.fused != nullptr) accumulators += (step.fused->scratch() + 63) / 64 * 64;
-  const std::size_t out_item = size_of(values_[static_cast<std::size_t>(step.out.back())].spec.dtype);
+  const std::size_t out_item =
+      size_of(values_[static_cast<std::size_t>(step.out.back())].spec.dtype);
   FoldRun fold(step.fold, step.fold_shape, step.fold_item, out_item, accumulators,
                running.data(step.out.back()));
   const std::int64_t items = running.rows * shape.outer * shape.reduced * shape.inner;
@@ -243,8 +243,10 @@ void Plan::run_kernel(const Step& step, Running& running) const {
   const auto run = [&](std::int64_t begin, std::int64_t end, std::byte* scratch) {
     std::vector<const std::byte*> from = in;
     std::vector<std::byte*> to = out;
-    for (std::size_t i = 0; i < in.size(); ++i) from[i] += in_step[i] * static_cast<std::size_t>(begin);
-    for (std::size_t i = 0; i < out.size(); ++i) to[i] += out_step[i] * static_cast<std::size_t>(begin);
+    for (std::size_t i = 0; i < in.size(); ++i)
+      from[i] += in_step[i] * static_cast<std::size_t>(begin);
+    for (std::size_t i = 0; i < out.size(); ++i)
+      to[i] += out_step[i] * static_cast<std::size_t>(begin);
     for (std::int64_t r = begin; r < end; ++r) {
       if (Status status = step.kernel->run(from.data(), to.data(), scratch); !status.ok()) {
         return std::pair(r, std::move(status));
@@ -265,8 +267,8 @@ void Plan::run_kernel(const Step& step, Running& running) const {
   std::int64_t failed = rows;
   Status error;
   parallel_ranges(pieces, [&](std::int64_t piece, int slot) {
-    auto [row, status] = run(piece * rows / pieces, (piece + 1) * rows / pieces,
-                             running.scratch_of(slot));
+    auto [row, status] =
+        run(piece * rows / pieces, (piece + 1) * rows / pieces, running.scratch_of(slot));
     const MutexLock lock(mutex);
     if (status.ok() || row >= failed) return;
     failed = row;
@@ -313,8 +315,8 @@ void Plan::run_compute(const Step& step, Running& running) const {
     }
     Call call = running.call();
     call.first_row += r;
-    auto made = run_op(op, row, step.node->attrs(), running.request.account, running.request.ask,
-                       call);
+    auto made =
+        run_op(op, row, step.node->attrs(), running.request.account, running.request.ask, call);
     if (!made.ok()) return running.fail(std::move(made).status(), r);
     for (std::size_t i = 0; i < outs.size(); ++i) outs[i].push_back(std::move(made.value()[i]));
   }
@@ -390,9 +392,9 @@ Plan::Outcome Plan::run(const Request& request) const {
     const Shape& row = values_[static_cast<std::size_t>(results_[i])].spec.shape;
     if (base.place == Place::kConstant) {
       const Tensor one = base.constant.reshaped(row);
-      auto made = stack(request.account,
-                        std::vector<Tensor>(static_cast<std::size_t>(request.rows), one),
-                        request.ask);
+      auto made =
+          stack(request.account, std::vector<Tensor>(static_cast<std::size_t>(request.rows), one),
+                request.ask);
       if (!made.ok()) return give_up(std::move(made).status());
       outcome.results.push_back(std::move(made).value());
     } else {

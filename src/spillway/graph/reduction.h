@@ -11,12 +11,13 @@ namespace spillway::graph {
 
 // Floats are summed in double; integers wrap.
 template <class T>
-using SumOf = std::conditional_t<kFloating<T>, double,
-                                 std::conditional_t<kComplex<T>, std::complex<double>, Wrapping<T>>>;
+using SumOf =
+    std::conditional_t<kFloating<T>, double,
+                       std::conditional_t<kComplex<T>, std::complex<double>, Wrapping<T>>>;
 
-// Op: `Acc start()`, `Acc take(Acc, item)`, `Acc join(Acc, Acc)`, `Out finish(Acc, count)`. Items of
-// a run go to kLanes accumulators by their place, so that the order of additions is always the same
-// and the loop is wide.
+// Op: `Acc start()`, `Acc take(Acc, item)`, `Acc join(Acc, Acc)`, `Out finish(Acc, count)`. Items
+// of a run go to kLanes accumulators by their place, so that the order of additions is always the
+// same and the loop is wide.
 template <class Op, class T, class Out, class Acc>
 struct FoldOf {
   static constexpr std::int64_t kLanes = 32;

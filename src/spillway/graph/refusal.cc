@@ -12,7 +12,8 @@ namespace {
 // As a float: sizes nobody could hold must not wrap.
 double items_of(const Shape& shape) {
   double items = 1;
-  for (const std::int64_t dim : shape.dims()) items *= static_cast<double>(std::max<std::int64_t>(dim, 0));
+  for (const std::int64_t dim : shape.dims())
+    items *= static_cast<double>(std::max<std::int64_t>(dim, 0));
   return items;
 }
 
@@ -21,7 +22,8 @@ double true_bytes(const Spec& spec) {
 }
 
 std::string show(double bytes) {
-  return bytes < 9e18 ? format_bytes(static_cast<std::size_t>(bytes)) : std::string("more than 8 EiB");
+  return bytes < 9e18 ? format_bytes(static_cast<std::size_t>(bytes))
+                      : std::string("more than 8 EiB");
 }
 
 // Operations of one node: two for each product of a matmul, else one an item.
@@ -60,19 +62,20 @@ std::size_t bytes_of(const Spec& spec) {
 
 std::size_t bytes_of(std::span<const Operand> operands) {
   std::size_t bytes = 0;
-  for (const Operand& operand : operands) bytes = std::min(bytes + bytes_of(operand.spec()), SIZE_MAX / 2);
+  for (const Operand& operand : operands)
+    bytes = std::min(bytes + bytes_of(operand.spec()), SIZE_MAX / 2);
   return bytes;
 }
 
-Status too_large(std::span<const NodePtr> order, std::span<const Operand> roots,
-                 std::size_t needed, std::size_t limit) {
+Status too_large(std::span<const NodePtr> order, std::span<const Operand> roots, std::size_t needed,
+                 std::size_t limit) {
   constexpr double kAssumed = 1e11;  // operations a second; an order of magnitude
   constexpr std::size_t kShown = 4;
   const Spec& spec = roots[0].spec();
   const double whole = true_bytes(spec);
-  std::string text = std::string(roots[0].node->op().name) + ": the value does not fit: " +
-                     spec.to_string() + " has " + show(whole) + ", the memory limit is " +
-                     format_bytes(limit);
+  std::string text = std::string(roots[0].node->op().name) +
+                     ": the value does not fit: " + spec.to_string() + " has " + show(whole) +
+                     ", the memory limit is " + format_bytes(limit);
   if (static_cast<double>(needed) > whole * 1.01) {
     text += " (with what is needed to compute it: " + show(static_cast<double>(needed)) + ")";
   }
@@ -96,7 +99,8 @@ Status too_large(std::span<const NodePtr> order, std::span<const Operand> roots,
   text += "\n  would fit: a reduction of it (tf.reduce_sum and the like run in pieces)";
   if (spec.shape.rank() > 0 && spec.shape[0] > 0) {
     const double row = whole / static_cast<double>(spec.shape[0]);
-    const auto rows = static_cast<std::int64_t>(static_cast<double>(limit) * 0.8 / std::max(1.0, row));
+    const auto rows =
+        static_cast<std::int64_t>(static_cast<double>(limit) * 0.8 / std::max(1.0, row));
     if (rows > 0) {
       text += "; or the first " + std::to_string(rows) + " of " + std::to_string(spec.shape[0]) +
               " along the leading axis at a time";

@@ -57,8 +57,11 @@ class GraphFunction final : public Function {
     for (Tensor& parameter : parameters) {
       if (parameter.shape()[0] != rows) parameter = parameter.slice(0, rows);
     }
-    const Plan::Request request{
-        parameters, rows, {context.first_index, context.epoch}, context.account, Buffer::Ask::kOwed};
+    const Plan::Request request{parameters,
+                                rows,
+                                {context.first_index, context.epoch},
+                                context.account,
+                                Buffer::Ask::kOwed};
     const std::int64_t begin = now_ns();
     Plan::Outcome done = plan.run(request);
     note_time(now_ns() - begin, rows);
@@ -154,7 +157,8 @@ class GraphFunction final : public Function {
     return std::max<std::int64_t>(1, rows);
   }
   void note_time(std::int64_t ns, std::int64_t rows) {
-    if (rows > 0) row_ps_.store(std::max<std::int64_t>(1, ns * 1000 / rows), std::memory_order_relaxed);
+    if (rows > 0)
+      row_ps_.store(std::max<std::int64_t>(1, ns * 1000 / rows), std::memory_order_relaxed);
   }
 
   struct Kept {

@@ -5,12 +5,12 @@
 
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
+#include "spillway/base/workers.h"
 #include "spillway/memory/activity.h"
 #include "spillway/pipeline/access.h"
 #include "spillway/pipeline/call.h"
 #include "spillway/pipeline/input.h"
 #include "spillway/pipeline/run.h"
-#include "spillway/base/workers.h"
 
 namespace spillway {
 namespace {
@@ -292,7 +292,8 @@ extern constexpr OperatorDef map_operator{
       const std::int64_t calls = context.node().int_param("num_parallel_calls", kSequential);
       // A traced function runs on whole chunks and spreads over the CPUs by itself.
       const FunctionPtr function = context.node().function_param("map_func");
-      if (calls == kSequential || calls == 1 || (function->pure() && !function->holds_interpreter())) {
+      if (calls == kSequential || calls == 1 ||
+          (function->pure() && !function->holds_interpreter())) {
         return IteratorPtr(std::make_unique<MapIterator>(context, std::move(input)));
       }
       return IteratorPtr(std::make_unique<ParallelMapIterator>(context, std::move(input), calls));
