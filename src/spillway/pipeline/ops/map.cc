@@ -7,6 +7,7 @@
 #include "spillway/base/interrupt.h"
 #include "spillway/base/workers.h"
 #include "spillway/memory/activity.h"
+#include "spillway/memory/slab_pool.h"
 #include "spillway/pipeline/access.h"
 #include "spillway/pipeline/call.h"
 #include "spillway/pipeline/input.h"
@@ -163,7 +164,7 @@ class ParallelMapIterator final : public Iterator {
     const std::size_t each =
         std::max(largest_, static_cast<std::size_t>(std::max<std::int64_t>(0, known_bytes())));
     const std::size_t running = (tasks_.size() + 1) * each;
-    return shared_->run->budget().free_pool() > running;
+    return within_reach(shared_->run->budget()) > running;
   }
 
   std::int64_t known_bytes() const {
