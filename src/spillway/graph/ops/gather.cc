@@ -103,7 +103,8 @@ Result<KernelPtr> prepare(const Prepare& p) {
     Status status;
     with_type(IntegerTypes(), type, [&]<class I>() {
       const I* at = reinterpret_cast<const I*>(in[1]);
-      const std::int64_t count = batches * picks;
+      // As TensorFlow: nobody looks at indices of what is empty.
+      const std::int64_t count = run == 0 || outer == 0 ? 0 : batches * picks;
       for (std::int64_t i = 0; i < count; ++i) {
         const auto index = static_cast<std::int64_t>(at[i]);
         if (index >= 0 && index < size) continue;

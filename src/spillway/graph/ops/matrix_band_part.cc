@@ -11,6 +11,18 @@ Status infer(Infer& c) {
   if (in.has_rank() && in.rank() < 2) {
     return wrong_shape("input must be at least 2-dim, received shape: ", in.bracketed());
   }
+  const std::int64_t below = c.attrs().get_or<std::int64_t>("num_lower", -1);
+  const std::int64_t above = c.attrs().get_or<std::int64_t>("num_upper", -1);
+  const std::int64_t rows = in.has_rank() ? in[in.rank() - 2] : kUnknownDim;
+  const std::int64_t columns = in.has_rank() ? in[in.rank() - 1] : kUnknownDim;
+  if (rows >= 0 && below > rows) {
+    return invalid_argument("num_lower must be negative or less or equal to number of rows (", rows,
+                            ") got: ", below);
+  }
+  if (columns >= 0 && above > columns) {
+    return invalid_argument("num_upper must be negative or less or equal to number of columns (",
+                            columns, ") got: ", above);
+  }
   c.set(0, c.input(0).dtype, in);
   return {};
 }
