@@ -1,9 +1,10 @@
+#include "spillway/base/random.h"
+
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "spillway/base/random.h"
 #include "spillway/graph/graph.h"
 #include "spillway/graph/philox.h"
 #include "spillway/graph/plan.h"
