@@ -136,7 +136,8 @@ enum class ParamKind : std::uint8_t {
 };
 // A parameter, in the order of the Python signature. Operands with the same `type` letter have the
 // same dtype: a Python number takes that of the tensor beside it. Capital: any dtype; 'i': int32,
-// 'l': int64, 's': string, 'b': bool, 'n': int32 or int64 (int32 when it comes from Python).
+// 'l': int64, 's': string, 'b': bool, 'n': int32 or int64 (int32 when it comes from Python); '*':
+// each of a list its own dtype.
 struct ParamDef {
   std::string_view name;
   ParamKind kind;

@@ -34,46 +34,9 @@ struct alignas(64) RandomWords {
   std::uint32_t words[4][kRandomBlocks];
 };
 
-// The upper half of a product; the lower one is computed apart, which vectorises better.
-[[gnu::always_inline]] inline std::uint32_t high_product(std::uint32_t a, std::uint32_t b) {
-  return static_cast<std::uint32_t>(std::uint64_t{a} * b >> 32U);
-}
-[[gnu::always_inline]] inline void philox_round(std::uint32_t& c0, std::uint32_t& c1,
-                                                std::uint32_t& c2, std::uint32_t& c3,
-                                                std::uint32_t k0, std::uint32_t k1) {
-  constexpr std::uint32_t kM0 = 0xD2511F53U;
-  constexpr std::uint32_t kM1 = 0xCD9E8D57U;
-  const std::uint32_t n0 = high_product(c2, kM1) ^ c1 ^ k0;
-  const std::uint32_t n2 = high_product(c0, kM0) ^ c3 ^ k1;
-  c1 = c2 * kM1;
-  c3 = c0 * kM0;
-  c0 = n0;
-  c2 = n2;
-}
-
-// Philox 4x32-10 of the first n counters, n a multiple of 16.
-[[gnu::always_inline]] inline void philox(RandomWords& block, std::uint64_t key, int n) {
-  auto* __restrict w0 = block.words[0];
-  auto* __restrict w1 = block.words[1];
-  auto* __restrict w2 = block.words[2];
-  auto* __restrict w3 = block.words[3];
-  const auto key0 = static_cast<std::uint32_t>(key);
-  const auto key1 = static_cast<std::uint32_t>(key >> 32U);
-  for (int i = 0; i < n; ++i) {
-    std::uint32_t c0 = w0[i];
-    std::uint32_t c1 = w1[i];
-    std::uint32_t c2 = w2[i];
-    std::uint32_t c3 = w3[i];
-#pragma GCC unroll 10
-    for (std::uint32_t round = 0; round < 10; ++round) {
-      philox_round(c0, c1, c2, c3, key0 + round * 0x9E3779B9U, key1 + round * 0xBB67AE85U);
-    }
-    w0[i] = c0;
-    w1[i] = c1;
-    w2[i] = c2;
-    w3[i] = c3;
-  }
-}
+// Philox 4x32-10 of the first n counters, n a multiple of 16. The machine's best instructions are
+// taken; all give the same.
+void philox(RandomWords& block, std::uint64_t key, int n);
 
 // ---- Numbers from bits
 // ---------------------------------------------------------------------------
@@ -285,12 +248,12 @@ struct TruncatedNormalOf {
   }
   static void next(const RandomWords& counters, int i, std::uint64_t low, std::uint64_t key,
                    Wide* drawn) {
-    RandomWords one;
+    RandomWords one{};
     one.words[0][0] = static_cast<std::uint32_t>(low);
     one.words[1][0] = static_cast<std::uint32_t>(low >> 32U);
     one.words[2][0] = counters.words[2][i];
     one.words[3][0] = counters.words[3][i];
-    philox(one, key, 1);
+    philox(one, key, 16);
     if constexpr (kItems == 2) {
       normal_pair(one, 0, drawn[0], drawn[1]);
     } else {
