@@ -26,6 +26,7 @@ T value_or_throw(Result<T> result) {
 
 void bind_spec(nanobind::module_& m);
 void bind_graph(nanobind::module_& m);
+void bind_operators(nanobind::module_& m);
 void bind_iterator(nanobind::module_& m);
 void bind_memory(nanobind::module_& m);
 

@@ -19,6 +19,7 @@ NB_MODULE(_native, m) {
   FileWatch::install();
   bind_spec(m);
   bind_graph(m);
+  bind_operators(m);
   bind_iterator(m);
   bind_memory(m);
   m.def("register_types", [](nb::dict given) {
