@@ -54,30 +54,12 @@ class Letters {
   std::array<std::optional<DType>, 26> found_;
 };
 
-// A plain Python number without a detour through NumPy; nullopt: not such a simple case.
-std::optional<Operand> number(PyObject* object, std::optional<DType> dtype) {
-  DType type = DType::kBool;
-  if (PyLong_CheckExact(object)) {
-    type = dtype.value_or(DType::kInt32);
-  } else if (PyFloat_CheckExact(object)) {
-    type = dtype.value_or(DType::kFloat32);
-    if (type != DType::kFloat32 && type != DType::kFloat64) return std::nullopt;
-  } else {
-    return std::nullopt;
-  }
-  if (!is_plain(type)) return std::nullopt;
-  auto made = make_tensor(tensor_account(), type, Shape(), Buffer::Ask::kOwed);
-  if (!made.ok()) return std::nullopt;
-  if (!write_scalar(object, type, made.value().mutable_data())) return std::nullopt;
-  return Operand{graph::Node::constant(std::move(made).value(), current_site()), 0};
-}
-
 std::optional<Operand> operand_from(PyObject* object, std::optional<DType> dtype) {
   if (is_tensor(object)) {
     const Operand& operand = operand_of(object);
     if (!dtype || operand.spec().dtype == *dtype) return operand;
   }
-  if (auto simple = number(object, dtype)) return simple;
+  if (auto simple = number_operand(object, dtype)) return simple;
   const std::string_view name = dtype ? name_of(*dtype) : std::string_view();
   const Ref wanted = dtype ? Ref::steal(PyUnicode_FromStringAndSize(
                                  name.data(), static_cast<Py_ssize_t>(name.size())))
@@ -168,6 +150,7 @@ void note_letters(PyObject* object, char letter, Letters& letters) {
   if (is_tensor(object)) letters.note(letter, operand_of(object).spec().dtype);
 }
 
+<<<<<<< HEAD
 PyObject* outputs_of(const graph::NodePtr& node) {
   const int count = static_cast<int>(node->outputs().size());
   if (node->op().outputs == 1) return tensor_to_python(Operand{node, 0});
@@ -196,6 +179,8 @@ PyObject* finish(const OpDef& op, std::vector<Operand> operands, graph::Attrs at
   return outputs_of(node);
 }
 
+=======
+>>>>>>> 851c1efae23695ce9bab3d6dcd8ef7408adaf2fd
 // apply(op, *parameters): parameters in the order of the definition.
 PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const long index = PyLong_AsLong(args[0]);
@@ -243,7 +228,7 @@ PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count) {
         return nullptr;
       }
     }
-    return finish(op, std::move(operands), std::move(attrs));
+    return apply_op(op, std::move(operands), std::move(attrs));
   } catch (nb::python_error& error) {
     error.restore();
     return nullptr;

@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include <array>
+#include <optional>
 
 #include "spillway/graph/evaluate.h"
 #include "spillway/pipeline/run.h"
@@ -87,6 +88,16 @@ bool ours(PyCodeObject* code) {
   return slot.ours;
 }
 
+PyObject* outputs_of(const graph::NodePtr& node) {
+  const int count = static_cast<int>(node->outputs().size());
+  if (node->op().outputs == 1) return tensor_to_python(graph::Operand{node, 0});
+  Ref out = Ref::steal(PyTuple_New(count));
+  for (int i = 0; out && i < count; ++i) {
+    PyTuple_SET_ITEM(out.get(), i, tensor_to_python(graph::Operand{node, i}));
+  }
+  return out.release();
+}
+
 }  // namespace
 
 const AccountPtr& tensor_account() {
@@ -159,6 +170,41 @@ graph::SitePtr current_site() {
     frame = back;
   }
   return nullptr;
+}
+
+std::optional<graph::Operand> number_operand(PyObject* object, std::optional<DType> dtype) {
+  DType type = DType::kBool;
+  if (PyLong_CheckExact(object)) {
+    type = dtype.value_or(DType::kInt32);
+  } else if (PyFloat_CheckExact(object)) {
+    type = dtype.value_or(DType::kFloat32);
+    if (type != DType::kFloat32 && type != DType::kFloat64) return std::nullopt;
+  } else {
+    return std::nullopt;
+  }
+  if (!is_plain(type)) return std::nullopt;
+  auto made = make_tensor(tensor_account(), type, Shape(), Buffer::Ask::kOwed);
+  if (!made.ok()) return std::nullopt;
+  if (!write_scalar(object, type, made.value().mutable_data())) return std::nullopt;
+  return graph::Operand{graph::Node::constant(std::move(made).value(), current_site()), 0};
+}
+
+PyObject* apply_op(const graph::OpDef& op, std::vector<graph::Operand> operands, graph::Attrs attrs) {
+  auto made = graph::Node::make(op, std::move(operands), std::move(attrs), current_site());
+  if (!made.ok()) return raise(made.error());
+  const graph::NodePtr node = std::move(made).value();
+  if (graph::evaluate_at_once(*node)) {
+    const graph::Operand root{node, 0};
+    Status status;
+    if (node->pending() <= 1) {
+      status = graph::evaluate(std::span(&root, 1), tensor_account());
+    } else {
+      const WithoutGil unlocked;
+      status = graph::evaluate(std::span(&root, 1), tensor_account());
+    }
+    if (!status.ok()) return raise(status);
+  }
+  return outputs_of(node);
 }
 
 }  // namespace spillway::python

@@ -237,6 +237,10 @@ class Tensor(_native.Tensor):
         return True if other is None else ops.equal(self, other, True)
 
 
+# Where both sides are known and of one dtype, without a Python frame in between.
+_native.install_operators(Tensor)
+
+
 def convert_to_tensor(value: Any, dtype: Any = None) -> Tensor:
     """A tensor of a Python or NumPy value, with TensorFlow's defaults.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from spillway import _native
 from spillway.dtypes import as_dtype
 from spillway.native_ops import call
 from spillway.tensor_convert import is_tensor, refuse, to_tensor
@@ -33,6 +34,8 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: Any = "Cons
     >>> constant(0.5, shape=[2])
     Tensor([0.5 0.5], shape=(2,), dtype=float32)
     """
+    if dtype is None and shape is None and (number := _native.scalar(value)) is not None:
+        return number
     if is_tensor(value) and dtype is not None and value.dtype != as_dtype(dtype):
         return cast(value, dtype)
     made = convert_to_tensor(value, dtype)
