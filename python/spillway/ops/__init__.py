@@ -21,6 +21,7 @@ from spillway.ops._arrays import (
     repeat,
     reverse,
     sequence_mask,
+    shape,
     size,
     slice,
     split,
