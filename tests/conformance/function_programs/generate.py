@@ -124,7 +124,8 @@ def program(rng: random.Random) -> dict[str, Any]:
     head = "e" if form == "dict" else ", ".join(names)
     lines = _statements(rng, writer)
     broken = rng.random() < 0.06
-    if broken and form != "dict":
+    broken = broken and form != "dict"
+    if broken:
         lines.append(_broken(rng, writer))
     body = {"map": _result, "filter": lambda _, w: _predicate(w), "flat_map": _datasets}[use](rng, writer)
     if not lines and rng.random() < 0.6:
@@ -141,6 +142,7 @@ def program(rng: random.Random) -> dict[str, Any]:
         "data": [pack(array) for array, _, _ in components],
         "batch": batch,
         "use": use,
+        "broken": broken,
         "numpy": "np." in function + "".join(writer.helpers) and "np.float32(" not in function
         or writer.used_numpy,
     }
