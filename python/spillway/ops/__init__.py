@@ -22,6 +22,7 @@ from spillway.ops._arrays import (
     repeat,
     reverse,
     sequence_mask,
+    shape,
     size,
     slice,
     split,

@@ -218,6 +218,7 @@ def one_hot(
         given = next((v for v in (on_value, off_value) if v is not None), None)
         dtype = "float32" if given is None else to_tensor(given).dtype.name
     name_ = as_dtype(dtype).name
+<<<<<<< HEAD
     on = (
         to_tensor(1 if on_value is None else on_value, name_)
         if name_ != "bool"
@@ -231,6 +232,14 @@ def one_hot(
     return call(
         "one_hot", to_tensor(indices), to_tensor(depth), on, off, -1 if axis is None else axis
     )
+=======
+    on = to_tensor(1 if on_value is None else on_value, name_) if name_ != "bool" else to_tensor(
+        True if on_value is None else bool(on_value))
+    off = to_tensor(0 if off_value is None else off_value, name_) if name_ != "bool" else to_tensor(
+        False if off_value is None else bool(off_value))
+    op = "one_hot_strings" if name_ == "string" else "one_hot"
+    return call(op, to_tensor(indices), to_tensor(depth), on, off, -1 if axis is None else axis)
+>>>>>>> ece24cb5891e8b836fae269b477e34684f398fc1
 
 
 def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = "bool", name: Any = None) -> Any:
@@ -306,7 +315,10 @@ def rank(input: Any, name: Any = None) -> Any:
     >>> rank([[1]])
     Tensor(2, shape=(), dtype=int32)
     """
-    return call("rank", to_tensor(input))
+    x = to_tensor(input)
+    if x._symbolic and x.shape.rank is not None:
+        return to_tensor(np.array(x.shape.rank, np.int32))
+    return call("rank", x)
 
 
 def size(input: Any, out_type: Any = "int32", name: Any = None) -> Any:
@@ -315,7 +327,22 @@ def size(input: Any, out_type: Any = "int32", name: Any = None) -> Any:
     >>> size([[1, 2]])
     Tensor(2, shape=(), dtype=int32)
     """
-    return call("size", to_tensor(input), out_type)
+    x = to_tensor(input)
+    if x._symbolic and x.shape.is_fully_defined():  # a constant: what is made of it is known too
+        return cast(int(np.prod(x.shape.as_list(), dtype=np.int64)), out_type)
+    return call("size", x, out_type)
+
+
+def shape(input: Any, out_type: Any = "int32", name: Any = None) -> Any:
+    """The lengths of the axes, as a tensor.
+
+    >>> shape([[1, 2]])
+    Tensor([1 2], shape=(2,), dtype=int32)
+    """
+    x = to_tensor(input)
+    if x._symbolic and x.shape.is_fully_defined():
+        return cast(np.array(x.shape.as_list(), np.int64), out_type)
+    return call("shape", x, out_type)
 
 
 def broadcast_static_shape(shape_x: Any, shape_y: Any) -> Any:

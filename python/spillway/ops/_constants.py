@@ -37,7 +37,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: Any = "Cons
     if dtype is None and shape is None and (number := _native.scalar(value)) is not None:
         return number
     if is_tensor(value) and dtype is not None and value.dtype != as_dtype(dtype):
-        return cast(value, dtype)
+        refuse("TypeError", f"Expected a tensor of dtype {as_dtype(dtype)}, got {value.dtype}")
     made = convert_to_tensor(value, dtype)
     if shape is None:
         return made
@@ -76,12 +76,24 @@ def saturate_cast(value: Any, dtype: Any, name: Any = None) -> Any:
     """
     value = to_tensor(value)
     dtype = as_dtype(dtype)
-    low, high = max(value.dtype.min, dtype.min), min(value.dtype.max, dtype.max)
-    if value.dtype.min < dtype.min:
-        value = call("maximum", value, to_tensor(low, value.dtype.name))
-    if value.dtype.max > dtype.max:
-        value = call("minimum", value, to_tensor(high, value.dtype.name))
+    if value.dtype.is_complex and not dtype.is_complex:
+        value = cast(value, _real(value.dtype))
+    if value.dtype.is_complex or "bool" in (value.dtype.name, dtype.name):
+        return cast(value, dtype)
+    ours, real = value.dtype.as_numpy_dtype, _real(dtype)
+    low, high = ours(max(value.dtype.min, real.min)), ours(min(value.dtype.max, real.max))
+    if low < real.min:  # it has no such number: the next within
+        low = np.nextafter(low, ours(0))
+    if high > real.max:
+        high = np.nextafter(high, ours(0))
+    value = call("clip_by_value", value, *(to_tensor(np.asarray(edge)) for edge in (low, high)))
     return cast(value, dtype)
+
+
+def _real(dtype: Any) -> Any:
+    """The dtype of the parts of a complex one, else itself."""
+    parts = {"complex64": "float32", "complex128": "float64"}
+    return as_dtype(parts.get(dtype.name, dtype.name))
 
 
 def _dims(shape: Any) -> Any:
@@ -178,8 +190,11 @@ def range(
         for part in (start, limit, delta)
     ]
     if dtype is None:
-        order = ["int32", "int64", "float32", "float64"]
-        widest = max((part.dtype.name for part in parts), key=order.index)
+        order = ["int32", "int64", "float16", "bfloat16", "float32", "float64"]
+        names = [part.dtype.name for part in parts]
+        if strange := [name for name in names if name not in order]:
+            refuse("TypeError", f"range: {strange[0]} is not a dtype of ranges: {names}")
+        widest = max(names, key=order.index)
         parts = [cast(part, widest) for part in parts]
     return call("range", *parts)
 

@@ -103,7 +103,8 @@ def logical_xor(x: Any, y: Any, name: Any = None) -> Any:
     >>> logical_xor(True, [True, False])
     Tensor([False  True], shape=(2,), dtype=bool)
     """
-    return call("not_equal", *both(x, y))
+    x, y = both(x, y)
+    return call("not_equal" if x._dtype_name == "bool" else "logical_or", x, y)
 
 
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: Any = None) -> Any:

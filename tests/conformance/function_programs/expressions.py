@@ -71,6 +71,10 @@ class Writer:
         base = self.term(depth - 1)
         if self.chance(0.25):
             return self.moved(base)
+        if self.chance(0.3):
+            found = self.other(base)
+            if found is not None:
+                return found
         if base.dtype == "string":
             return self.text(base)
         if base.dtype == "bool":
@@ -289,6 +293,13 @@ class Writer:
             return Term(f"tf.strings.split({s} + ',b', ',')", "string", (None,))
         return Term(f"tf.strings.reduce_join({s})", "string", ())
 
+    # ---- ops by their form
+
+    def other(self, x: Term) -> Term | None:
+        """One of the forms that take such a tensor."""
+        found = [form for form in FORMS if form.takes(x)]
+        return self.choice(found).of(x) if found else None
+
     # ---- shapes
 
     def moved(self, x: Term) -> Term | None:
@@ -350,6 +361,95 @@ class Writer:
                 x, text=f"tf.tile({x.text}, [2])", shape=(None if first is None else first * 2,)
             )
         return None
+
+
+@dataclass(frozen=True)
+class Form:
+    """A text around an expression `@`, and what becomes of its type."""
+
+    takes: Callable[[Term], bool]
+    text: str
+    dtype: str = ""  # as before
+    shape: Callable[[Term], Dims] = lambda x: x.shape
+    exact: bool = True
+    size: float = 0.0
+
+    def of(self, x: Term) -> Term:
+        dtype = self.dtype or x.dtype
+        exact = x.exact and (self.exact or not x.floating)
+        return Term(self.text.replace("@", x.text), dtype, self.shape(x), exact, self.size or x.size)
+
+
+def _vector(x: Term) -> bool:
+    return x.rank == 1 and bool(x.shape[0])
+
+
+def _numbers(x: Term) -> bool:
+    return _vector(x) and x.number and x.dtype not in SMALL and x.size < 1e6
+
+
+def _steady(x: Term) -> bool:
+    return x.number and x.dtype not in SMALL and x.size < 1e6
+
+
+def _mean(x: Term) -> bool:
+    return _numbers(x) and x.exact
+
+
+FORMS = (
+    Form(_mean, "tf.argmax(@)", "int64", lambda x: ()),
+    Form(_mean, "tf.argmin(@, output_type=tf.int32)", "int32", lambda x: ()),
+    Form(_mean, "tf.argsort(@, stable=True)", "int32"),
+    Form(_mean, "tf.math.top_k(@, 1)[0]", "", lambda x: (1,)),
+    Form(_mean, "tf.nn.top_k(@, 1).indices", "int32", lambda x: (1,)),
+    Form(_numbers, "tf.cumsum(@)", exact=False, size=1e6),
+    Form(_mean, "tf.boolean_mask(@, @ > 1)", "", lambda x: (None,)),
+    Form(_mean, "tf.where(@ > 1)", "int64", lambda x: (None, 1)),
+    Form(_mean, "@[@ > 0]", "", lambda x: (None,)),
+    Form(_vector, "tf.reverse(@, [0])"),
+    Form(_vector, "tf.repeat(@, 2)", "", lambda x: (None if x.shape[0] is None else 2 * x.shape[0],)),
+    Form(_vector, "tf.unstack(@)[0]", "", lambda x: ()),
+    Form(_vector, "tf.split(@, [1, -1])[1]", "", lambda x: (None if x.shape[0] is None else x.shape[0] - 1,)),
+    Form(_vector, "tf.gather(@, tf.size(@) - 1)", "", lambda x: ()),
+    Form(_vector, "@[tf.size(@) - 1]", "", lambda x: ()),
+    Form(_vector, "@[:tf.size(@) - 1]", "", lambda x: (None,)),
+    Form(_vector, "tf.squeeze(tf.expand_dims(@, 1), axis=1)"),
+    Form(_vector, "tf.ensure_shape(@, [None])"),
+    Form(_vector, "tf.reshape(@, tf.shape(@))"),
+    Form(_vector, "tf.broadcast_to(@, [2, @.shape[0]])", "", lambda x: (2, *x.shape)),
+    Form(_vector, "tf.slice(@, [0], [1])", "", lambda x: (1,)),
+    Form(_vector, "tf.stack(list(@))"),
+    Form(_steady, "tf.fill([2], tf.size(@))", "int32", lambda x: (2,), size=100),
+    Form(_steady, "(tf.zeros([2], @.dtype))", "", lambda x: (2,)),
+    Form(_steady, "tf.cond(tf.size(@) > 2, lambda: @, lambda: @ + @)", size=1e7),
+    Form(_steady, "tf.cond(tf.reduce_all(tf.size(@) == 1), lambda: -@, lambda: @)"),
+    Form(_steady, "tf.switch_case(tf.size(@) % 2, [lambda: @, lambda: @ * 2])", size=1e7),
+    Form(_steady, "tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v + 1), (0, @))[1]", size=1e7),
+    Form(_numbers, "tf.map_fn(lambda v: v * 2, @)", size=1e7),
+    Form(_numbers, "tf.add_n([@, @])", size=1e7),
+    Form(lambda x: x.rank == 0 and x.dtype in ("int32", "int64") and x.exact, "tf.one_hot(@, 3)",
+         "float32", lambda x: (3,), size=1),
+    Form(lambda x: x.rank == 0 and x.dtype == "int32" and x.exact, "tf.range(abs(@) % 4)", "int32",
+         lambda x: (None,), size=4),
+    Form(lambda x: x.rank == 0 and x.dtype == "int32" and x.exact,
+         "tf.sequence_mask(abs(@) % 4, 5)", "bool", lambda x: (5,)),
+    Form(lambda x: x.rank == 2 and x.floating and x.size < 1e4, "tf.matmul(@, @, transpose_b=True)",
+         "", lambda x: (x.shape[0], x.shape[0]), False, 1e7),
+    Form(lambda x: x.rank == 2 and x.floating and x.size < 1e4, "tf.linalg.matmul(@, tf.transpose(@))",
+         "", lambda x: (x.shape[0], x.shape[0]), False, 1e7),
+    Form(lambda x: x.floating and x.rank == 1 and x.size < 1e3, "tf.norm(@)", "", lambda x: (), False),
+    Form(lambda x: x.floating and x.rank == 1 and x.size < 1e3, "tf.math.l2_normalize(@)", exact=False),
+    Form(lambda x: x.floating and x.rank == 1 and bool(x.shape[0]), "tf.math.reduce_std(@)", "", lambda x: (), False),
+    Form(lambda x: x.floating, "tf.debugging.check_numerics(@, 'm')"),
+    Form(lambda x: x.dtype in ("int32", "int64") and x.exact, "tf.bitwise.bitwise_and(@, 3)", size=4),
+    Form(lambda x: x.dtype in ("int32", "int64") and x.exact, "(@ & 7)", size=8),
+    Form(lambda x: x.dtype in ("int32",) and x.exact and x.size < 100, "tf.saturate_cast(@, tf.uint8)", "uint8"),
+    Form(lambda x: x.dtype == "string" and x.rank == 1, "tf.strings.reduce_join(@, separator='/')", "", lambda x: ()),
+    Form(lambda x: x.dtype == "string", "tf.strings.regex_full_match(@, '[a-z]+')", "bool"),
+    Form(lambda x: x.dtype == "string" and x.rank == 0, "tf.strings.split(@)", "", lambda x: (None,)),
+    Form(lambda x: x.dtype == "string", "tf.where(@ == 'a', 'yes', @)"),
+    Form(lambda x: x.dtype == "string", "tf.io.encode_base64(@)"),
+)
 
 
 def broadcast(a: Dims, b: Dims) -> Dims | None:

@@ -133,7 +133,8 @@ def program(rng: random.Random) -> dict[str, Any]:
     head = "e" if form == "dict" else ", ".join(names)
     lines = _statements(rng, writer)
     broken = rng.random() < 0.06
-    if broken and form != "dict":
+    broken = broken and form != "dict"
+    if broken:
         lines.append(_broken(rng, writer))
     body = {"map": _result, "filter": lambda _, w: _predicate(w), "flat_map": _datasets}[use](
         rng, writer
@@ -152,8 +153,13 @@ def program(rng: random.Random) -> dict[str, Any]:
         "data": [pack(array) for array, _, _ in components],
         "batch": batch,
         "use": use,
+<<<<<<< HEAD
         "numpy": ("np." in function + "".join(writer.helpers)
         and "np.float32(" not in function)
+=======
+        "broken": broken,
+        "numpy": "np." in function + "".join(writer.helpers) and "np.float32(" not in function
+>>>>>>> ece24cb5891e8b836fae269b477e34684f398fc1
         or writer.used_numpy,
     }
 

@@ -48,7 +48,9 @@ class Draw:
         """Mostly one that is usual here; sometimes any, which may be refused."""
         common = [name for name in usual if name in ("float32", "int32", "int64", "float64")]
         roll = self.rng.random()
-        if roll < 0.07:
+        if "string" in usual and self.chance(0.15):
+            found = "string"
+        elif roll < 0.07:
             found = self.choice(ALL)
         elif roll < 0.45 and common:
             found = self.choice(common)
@@ -104,6 +106,8 @@ class Draw:
         if "int" in dtype:
             return self._int(dtype, values)
         if dtype.startswith("complex"):
+            # Infinities and NaNs of complex numbers depend on how they are multiplied.
+            values = "small" if values == "any" else values
             return complex(self._float("float32", values), self._float("float32", values))
         return self._float(dtype, values)
 

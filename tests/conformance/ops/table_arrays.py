@@ -14,7 +14,8 @@ DTYPE_NAMES = [name for name in ALL if name != "string"]
 def cast(d: Draw, f: str) -> str:
     target = d.choice(ALL if d.chance(0.05) else DTYPE_NAMES)
     # Beyond the range of an integer a float's cast is undefined.
-    x = d.operand(d.dtype(DTYPE_NAMES), d.shape(), "any" if f != "cast" else (-100, 100))
+    low = 0 if target[0] == "u" else -100
+    x = d.operand(d.dtype(DTYPE_NAMES), d.shape(), "any" if f != "cast" else (low, 100))
     return f"tf.{f}({x}, {d.choice((f'tf.{target}', repr(target)))})"
 
 

@@ -1,3 +1,5 @@
+#include <complex>
+
 #include "spillway/graph/elementwise.h"
 
 namespace spillway::graph {
@@ -7,7 +9,11 @@ struct Op {
   template <class T>
   [[gnu::always_inline]] static inline auto of(T x, T y) {
     const auto d = static_cast<Wrapping<T>>(x) - static_cast<Wrapping<T>>(y);
-    return static_cast<T>(d * d);
+    if constexpr (kComplex<T>) {
+      return static_cast<T>(d * std::conj(d));
+    } else {
+      return static_cast<T>(d * d);
+    }
   }
 };
 

@@ -13,13 +13,14 @@ Status infer(Infer& c) {
   return {};
 }
 
-// Runs of white space separate, and those at the ends count for nothing.
+// Runs of white space separate, and those at the ends count for nothing. After `most` parts comes
+// what is left, be it nothing.
 std::vector<std::string_view> split_at_spaces(std::string_view text, std::int64_t most) {
   std::vector<std::string_view> parts;
   while (true) {
     while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-    if (text.empty()) return parts;
     if (most >= 0 && static_cast<std::int64_t>(parts.size()) == most) break;
+    if (text.empty()) return parts;
     std::size_t end = 0;
     while (end < text.size() && !is_space(text[end])) ++end;
     parts.push_back(text.substr(0, end));

@@ -35,6 +35,7 @@ Status infer(Infer& c) {
     } else if (c.as_shape(1) && c.as_shape(1)->rank() == rank) {
       times = (*c.as_shape(1))[axis];
     }
+    if (times == 0) dims[i] = 0;
     if (in.has_rank() && in[axis] >= 0 && times >= 0) dims[i] = in[axis] * times;
   }
   c.set(0, c.input(0).dtype, shape_of(dims));

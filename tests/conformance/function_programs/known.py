@@ -1,0 +1,32 @@
+"""Differences that are meant or listed, recognised where random programs meet them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..ops.known import known as known_of_ops
+
+
+def known(program: dict[str, Any], problem: str) -> str | None:
+    """Why this difference is no failure, or None."""
+    theirs, _, ours = problem.partition("\n         ")
+    if "KeyError: 'reverse" in problem:
+        return "not in the engine yet: reverse"
+    if "OperatorNotAllowedInGraphError" in theirs:
+        return "a traced tensor of known length may be iterated over"
+    unused = re.match(r"event \d+: TensorFlow (\w+\[|nothing)", theirs) and re.match(
+        r"(python|traced) [A-Z_]+: ", ours
+    )
+    unused = unused or (" events, " in problem and "TensorFlow gives" in problem)
+    if program["broken"] and unused:
+        return "an op that fails and whose result is not used: it runs as Python, not in a graph"
+    if "TensorFlow refuses: ValueError" in theirs and ours.startswith("traced INVALID_ARGUMENT"):
+        return "traced shapes that do not fit: InvalidArgumentError, not ValueError as well"
+    if "TensorFlow refuses: TypeError" in theirs and "INVALID_ARGUMENT" in ours:
+        return "traced dtypes that do not fit: InvalidArgumentError, not TypeError as well"
+    if program["broken"] and problem.startswith("refused traced: INVALID_ARGUMENT"):
+        return "an op on constants fails when the function is traced"
+    if "ours KeyError: '" in problem:
+        return "not in the engine yet"
+    return known_of_ops({"path": program["use"], **program}, problem)
