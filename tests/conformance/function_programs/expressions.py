@@ -377,7 +377,9 @@ class Form:
     def of(self, x: Term) -> Term:
         dtype = self.dtype or x.dtype
         exact = x.exact and (self.exact or not x.floating)
-        return Term(self.text.replace("@", x.text), dtype, self.shape(x), exact, self.size or x.size)
+        return Term(
+            self.text.replace("@", x.text), dtype, self.shape(x), exact, self.size or x.size
+        )
 
 
 def _vector(x: Term) -> bool:
@@ -407,9 +409,16 @@ FORMS = (
     Form(_mean, "tf.where(@ > 1)", "int64", lambda x: (None, 1)),
     Form(_mean, "@[@ > 0]", "", lambda x: (None,)),
     Form(_vector, "tf.reverse(@, [0])"),
-    Form(_vector, "tf.repeat(@, 2)", "", lambda x: (None if x.shape[0] is None else 2 * x.shape[0],)),
+    Form(
+        _vector, "tf.repeat(@, 2)", "", lambda x: (None if x.shape[0] is None else 2 * x.shape[0],)
+    ),
     Form(_vector, "tf.unstack(@)[0]", "", lambda x: ()),
-    Form(_vector, "tf.split(@, [1, -1])[1]", "", lambda x: (None if x.shape[0] is None else x.shape[0] - 1,)),
+    Form(
+        _vector,
+        "tf.split(@, [1, -1])[1]",
+        "",
+        lambda x: (None if x.shape[0] is None else x.shape[0] - 1,),
+    ),
     Form(_vector, "tf.gather(@, tf.size(@) - 1)", "", lambda x: ()),
     Form(_vector, "@[tf.size(@) - 1]", "", lambda x: ()),
     Form(_vector, "@[:tf.size(@) - 1]", "", lambda x: (None,)),
@@ -424,29 +433,84 @@ FORMS = (
     Form(_steady, "tf.cond(tf.size(@) > 2, lambda: @, lambda: @ + @)", size=1e7),
     Form(_steady, "tf.cond(tf.reduce_all(tf.size(@) == 1), lambda: -@, lambda: @)"),
     Form(_steady, "tf.switch_case(tf.size(@) % 2, [lambda: @, lambda: @ * 2])", size=1e7),
-    Form(_steady, "tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v + 1), (0, @))[1]", size=1e7),
+    Form(
+        _steady,
+        "tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v + 1), (0, @))[1]",
+        size=1e7,
+    ),
     Form(_numbers, "tf.map_fn(lambda v: v * 2, @)", size=1e7),
     Form(_numbers, "tf.add_n([@, @])", size=1e7),
-    Form(lambda x: x.rank == 0 and x.dtype in ("int32", "int64") and x.exact, "tf.one_hot(@, 3)",
-         "float32", lambda x: (3,), size=1),
-    Form(lambda x: x.rank == 0 and x.dtype == "int32" and x.exact, "tf.range(abs(@) % 4)", "int32",
-         lambda x: (None,), size=4),
-    Form(lambda x: x.rank == 0 and x.dtype == "int32" and x.exact,
-         "tf.sequence_mask(abs(@) % 4, 5)", "bool", lambda x: (5,)),
-    Form(lambda x: x.rank == 2 and x.floating and x.size < 1e4, "tf.matmul(@, @, transpose_b=True)",
-         "", lambda x: (x.shape[0], x.shape[0]), False, 1e7),
-    Form(lambda x: x.rank == 2 and x.floating and x.size < 1e4, "tf.linalg.matmul(@, tf.transpose(@))",
-         "", lambda x: (x.shape[0], x.shape[0]), False, 1e7),
-    Form(lambda x: x.floating and x.rank == 1 and x.size < 1e3, "tf.norm(@)", "", lambda x: (), False),
-    Form(lambda x: x.floating and x.rank == 1 and x.size < 1e3, "tf.math.l2_normalize(@)", exact=False),
-    Form(lambda x: x.floating and x.rank == 1 and bool(x.shape[0]), "tf.math.reduce_std(@)", "", lambda x: (), False),
+    Form(
+        lambda x: x.rank == 0 and x.dtype in ("int32", "int64") and x.exact,
+        "tf.one_hot(@, 3)",
+        "float32",
+        lambda x: (3,),
+        size=1,
+    ),
+    Form(
+        lambda x: x.rank == 0 and x.dtype == "int32" and x.exact,
+        "tf.range(abs(@) % 4)",
+        "int32",
+        lambda x: (None,),
+        size=4,
+    ),
+    Form(
+        lambda x: x.rank == 0 and x.dtype == "int32" and x.exact,
+        "tf.sequence_mask(abs(@) % 4, 5)",
+        "bool",
+        lambda x: (5,),
+    ),
+    Form(
+        lambda x: x.rank == 2 and x.floating and x.size < 1e4,
+        "tf.matmul(@, @, transpose_b=True)",
+        "",
+        lambda x: (x.shape[0], x.shape[0]),
+        False,
+        1e7,
+    ),
+    Form(
+        lambda x: x.rank == 2 and x.floating and x.size < 1e4,
+        "tf.linalg.matmul(@, tf.transpose(@))",
+        "",
+        lambda x: (x.shape[0], x.shape[0]),
+        False,
+        1e7,
+    ),
+    Form(
+        lambda x: x.floating and x.rank == 1 and x.size < 1e3, "tf.norm(@)", "", lambda x: (), False
+    ),
+    Form(
+        lambda x: x.floating and x.rank == 1 and x.size < 1e3,
+        "tf.math.l2_normalize(@)",
+        exact=False,
+    ),
+    Form(
+        lambda x: x.floating and x.rank == 1 and bool(x.shape[0]),
+        "tf.math.reduce_std(@)",
+        "",
+        lambda x: (),
+        False,
+    ),
     Form(lambda x: x.floating, "tf.debugging.check_numerics(@, 'm')"),
-    Form(lambda x: x.dtype in ("int32", "int64") and x.exact, "tf.bitwise.bitwise_and(@, 3)", size=4),
+    Form(
+        lambda x: x.dtype in ("int32", "int64") and x.exact, "tf.bitwise.bitwise_and(@, 3)", size=4
+    ),
     Form(lambda x: x.dtype in ("int32", "int64") and x.exact, "(@ & 7)", size=8),
-    Form(lambda x: x.dtype in ("int32",) and x.exact and x.size < 100, "tf.saturate_cast(@, tf.uint8)", "uint8"),
-    Form(lambda x: x.dtype == "string" and x.rank == 1, "tf.strings.reduce_join(@, separator='/')", "", lambda x: ()),
+    Form(
+        lambda x: x.dtype in ("int32",) and x.exact and x.size < 100,
+        "tf.saturate_cast(@, tf.uint8)",
+        "uint8",
+    ),
+    Form(
+        lambda x: x.dtype == "string" and x.rank == 1,
+        "tf.strings.reduce_join(@, separator='/')",
+        "",
+        lambda x: (),
+    ),
     Form(lambda x: x.dtype == "string", "tf.strings.regex_full_match(@, '[a-z]+')", "bool"),
-    Form(lambda x: x.dtype == "string" and x.rank == 0, "tf.strings.split(@)", "", lambda x: (None,)),
+    Form(
+        lambda x: x.dtype == "string" and x.rank == 0, "tf.strings.split(@)", "", lambda x: (None,)
+    ),
     Form(lambda x: x.dtype == "string", "tf.where(@ == 'a', 'yes', @)"),
     Form(lambda x: x.dtype == "string", "tf.io.encode_base64(@)"),
 )
