@@ -150,37 +150,6 @@ void note_letters(PyObject* object, char letter, Letters& letters) {
   if (is_tensor(object)) letters.note(letter, operand_of(object).spec().dtype);
 }
 
-<<<<<<< HEAD
-PyObject* outputs_of(const graph::NodePtr& node) {
-  const int count = static_cast<int>(node->outputs().size());
-  if (node->op().outputs == 1) return tensor_to_python(Operand{node, 0});
-  Ref out = Ref::steal(PyTuple_New(count));
-  for (int i = 0; out && i < count; ++i) {
-    PyTuple_SET_ITEM(out.get(), i, tensor_to_python(Operand{node, i}));
-  }
-  return out.release();
-}
-
-PyObject* finish(const OpDef& op, std::vector<Operand> operands, graph::Attrs attrs) {
-  auto made = graph::Node::make(op, std::move(operands), std::move(attrs), current_site());
-  if (!made.ok()) return raise(made.error());
-  const graph::NodePtr node = std::move(made).value();
-  if (graph::evaluate_at_once(*node)) {
-    const Operand root{node, 0};
-    Status status;
-    if (node->pending() <= 1) {
-      status = evaluate_now(root);
-    } else {
-      const WithoutGil unlocked;
-      status = evaluate_now(root);
-    }
-    if (!status.ok()) return raise(status);
-  }
-  return outputs_of(node);
-}
-
-=======
->>>>>>> 851c1efae23695ce9bab3d6dcd8ef7408adaf2fd
 // apply(op, *parameters): parameters in the order of the definition.
 PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const long index = PyLong_AsLong(args[0]);

@@ -88,16 +88,6 @@ bool ours(PyCodeObject* code) {
   return slot.ours;
 }
 
-PyObject* outputs_of(const graph::NodePtr& node) {
-  const int count = static_cast<int>(node->outputs().size());
-  if (node->op().outputs == 1) return tensor_to_python(graph::Operand{node, 0});
-  Ref out = Ref::steal(PyTuple_New(count));
-  for (int i = 0; out && i < count; ++i) {
-    PyTuple_SET_ITEM(out.get(), i, tensor_to_python(graph::Operand{node, i}));
-  }
-  return out.release();
-}
-
 }  // namespace
 
 const AccountPtr& tensor_account() {
@@ -105,10 +95,11 @@ const AccountPtr& tensor_account() {
   return account;
 }
 
-Status evaluate_now(const graph::Operand& operand) {
+Status evaluate_now(const graph::Operand& operand, bool may_wait) {
   const AccountPtr* stage = UserCodeScope::current();
+  const bool waits = may_wait && stage == nullptr;
   return graph::evaluate(std::span(&operand, 1), stage == nullptr ? tensor_account() : *stage,
-                         stage == nullptr ? Buffer::Ask::kRequired : Buffer::Ask::kOwed);
+                         waits ? Buffer::Ask::kRequired : Buffer::Ask::kOwed);
 }
 
 bool is_tensor(PyObject* object) {
@@ -143,7 +134,7 @@ const Tensor* evaluated(PyObject* tensor) {
   {
     const graph::Operand held = operand;
     const WithoutGil unlocked;
-    status = evaluate_now(held);
+    status = evaluate_now(held, true);
   }
   if (!status.ok()) {
     raise(status);
@@ -172,6 +163,16 @@ graph::SitePtr current_site() {
   return nullptr;
 }
 
+PyObject* outputs_of(const graph::NodePtr& node) {
+  const int count = static_cast<int>(node->outputs().size());
+  if (node->op().outputs == 1) return tensor_to_python(graph::Operand{node, 0});
+  Ref out = Ref::steal(PyTuple_New(count));
+  for (int i = 0; out && i < count; ++i) {
+    PyTuple_SET_ITEM(out.get(), i, tensor_to_python(graph::Operand{node, i}));
+  }
+  return out.release();
+}
+
 std::optional<graph::Operand> number_operand(PyObject* object, std::optional<DType> dtype) {
   DType type = DType::kBool;
   if (PyLong_CheckExact(object)) {
@@ -197,11 +198,11 @@ PyObject* apply_op(const graph::OpDef& op, std::vector<graph::Operand> operands,
   if (graph::evaluate_at_once(*node)) {
     const graph::Operand root{node, 0};
     Status status;
-    if (node->pending() <= 1) {
-      status = graph::evaluate(std::span(&root, 1), tensor_account());
+    if (graph::is_small(*node)) {  // too little to let another thread in
+      status = evaluate_now(root, false);
     } else {
       const WithoutGil unlocked;
-      status = graph::evaluate(std::span(&root, 1), tensor_account());
+      status = evaluate_now(root, true);
     }
     if (!status.ok()) return raise(status);
   }

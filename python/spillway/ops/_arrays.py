@@ -218,7 +218,6 @@ def one_hot(
         given = next((v for v in (on_value, off_value) if v is not None), None)
         dtype = "float32" if given is None else to_tensor(given).dtype.name
     name_ = as_dtype(dtype).name
-<<<<<<< HEAD
     on = (
         to_tensor(1 if on_value is None else on_value, name_)
         if name_ != "bool"
@@ -229,17 +228,8 @@ def one_hot(
         if name_ != "bool"
         else to_tensor(False if off_value is None else bool(off_value))
     )
-    return call(
-        "one_hot", to_tensor(indices), to_tensor(depth), on, off, -1 if axis is None else axis
-    )
-=======
-    on = to_tensor(1 if on_value is None else on_value, name_) if name_ != "bool" else to_tensor(
-        True if on_value is None else bool(on_value))
-    off = to_tensor(0 if off_value is None else off_value, name_) if name_ != "bool" else to_tensor(
-        False if off_value is None else bool(off_value))
     op = "one_hot_strings" if name_ == "string" else "one_hot"
     return call(op, to_tensor(indices), to_tensor(depth), on, off, -1 if axis is None else axis)
->>>>>>> ece24cb5891e8b836fae269b477e34684f398fc1
 
 
 def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = "bool", name: Any = None) -> Any:

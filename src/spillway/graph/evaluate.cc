@@ -40,7 +40,13 @@ Status evaluate_each(const std::vector<NodePtr>& order, const AccountPtr& accoun
   return {};
 }
 
-// Whether a node's values are known to be small.
+// Whether a node was made of known values and is small: nothing to plan.
+bool stands_alone(const Node& node) {
+  return !node.symbolic() && !node.evaluated() && node.pending() <= 1 && is_small(node);
+}
+
+}  // namespace
+
 bool is_small(const Node& node) {
   std::size_t bytes = 0;
   for (const Spec& spec : node.outputs()) {
@@ -50,13 +56,6 @@ bool is_small(const Node& node) {
   }
   return true;
 }
-
-// Whether a node was made of known values and is small: nothing to plan.
-bool stands_alone(const Node& node) {
-  return !node.symbolic() && !node.evaluated() && node.pending() <= 1 && is_small(node);
-}
-
-}  // namespace
 
 bool evaluate_at_once(const Node& node) {
   if (node.symbolic()) return false;

@@ -14,4 +14,7 @@ Status evaluate(std::span<const Operand> roots, const AccountPtr& account,
 // may not be deferred, there is nothing to gain by waiting.
 bool evaluate_at_once(const Node& node);
 
+// Whether a node's values are known to be so small that computing them takes no time to speak of.
+bool is_small(const Node& node);
+
 }  // namespace spillway::graph

@@ -153,13 +153,9 @@ def program(rng: random.Random) -> dict[str, Any]:
         "data": [pack(array) for array, _, _ in components],
         "batch": batch,
         "use": use,
-<<<<<<< HEAD
-        "numpy": ("np." in function + "".join(writer.helpers)
-        and "np.float32(" not in function)
-=======
         "broken": broken,
-        "numpy": "np." in function + "".join(writer.helpers) and "np.float32(" not in function
->>>>>>> ece24cb5891e8b836fae269b477e34684f398fc1
+        "numpy": "np." in function + "".join(writer.helpers)
+        and "np.float32(" not in function
         or writer.used_numpy,
     }
 
