@@ -94,8 +94,8 @@ void install(nb::handle type) {
     slot.op = graph::find_op(kOperators[i].op);
     slot.python = Ref::steal(PyObject_GetAttrString(type.ptr(), defs[i].ml_name));
     if (!slot.python) throw nb::python_error();
-    const Ref made = Ref::steal(
-        PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(type.ptr()), &defs[i]));
+    const Ref made =
+        Ref::steal(PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(type.ptr()), &defs[i]));
     if (!made || PyObject_SetAttrString(type.ptr(), defs[i].ml_name, made.get()) != 0) {
       throw nb::python_error();
     }

@@ -182,7 +182,8 @@ std::optional<graph::Operand> number_operand(PyObject* object, std::optional<DTy
   return graph::Operand{graph::Node::constant(std::move(made).value(), current_site()), 0};
 }
 
-PyObject* apply_op(const graph::OpDef& op, std::vector<graph::Operand> operands, graph::Attrs attrs) {
+PyObject* apply_op(const graph::OpDef& op, std::vector<graph::Operand> operands,
+                   graph::Attrs attrs) {
   auto made = graph::Node::make(op, std::move(operands), std::move(attrs), current_site());
   if (!made.ok()) return raise(made.error());
   const graph::NodePtr node = std::move(made).value();

@@ -26,8 +26,8 @@ const Tensor* evaluated(PyObject* tensor);
 graph::SitePtr current_site();
 // A plain Python number without a detour through NumPy; nullopt: not such a simple case.
 std::optional<graph::Operand> number_operand(PyObject* object, std::optional<DType> dtype);
-// An op on its operands, run at once where waiting gains nothing. A new reference, a tuple of several
-// outputs, or null with an exception.
+// An op on its operands, run at once where waiting gains nothing. A new reference, a tuple of
+// several outputs, or null with an exception.
 PyObject* apply_op(const graph::OpDef& op, std::vector<graph::Operand> operands,
                    graph::Attrs attrs);
 

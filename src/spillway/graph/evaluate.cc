@@ -58,7 +58,8 @@ bool evaluate_at_once(const Node& node) {
   std::size_t bytes = 0;
   for (const Spec& spec : node.outputs()) {
     if (!spec.shape.fully_known()) return true;
-    bytes += static_cast<std::size_t>(spec.shape.count()) * std::max<std::size_t>(1, size_of(spec.dtype));
+    bytes += static_cast<std::size_t>(spec.shape.count()) *
+             std::max<std::size_t>(1, size_of(spec.dtype));
   }
   return bytes <= kSmall;
 }

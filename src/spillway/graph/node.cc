@@ -134,11 +134,12 @@ Result<NodePtr> Node::make(const OpDef& op, std::vector<Operand> inputs, Attrs a
   }
   Infer infer(specs, constants, shapes, attrs);
   if (Status status = op.infer(infer); !status.ok()) {
-    status.edit().message = std::string(op.name) + ": " + status.edit().message +
-                            name_operands(inputs);
+    status.edit().message =
+        std::string(op.name) + ": " + status.edit().message + name_operands(inputs);
     return status;
   }
-  auto node = std::shared_ptr<Node>(new Node(op, std::move(inputs), std::move(attrs), std::move(site)));
+  auto node =
+      std::shared_ptr<Node>(new Node(op, std::move(inputs), std::move(attrs), std::move(site)));
   node->outputs_ = std::move(infer.outputs());
   node->symbolic_ = symbolic;
   node->pending_ = pending;

@@ -38,8 +38,7 @@ Status run_direct(const Loop& loop, std::span<const Tensor> inputs, Tensor& out,
       in[i] = inputs[i].data() + at * size_of(inputs[i].dtype());
     }
     const std::int64_t n = std::min(Fused::kBlock, out.count() - first);
-    const auto failed =
-        loop.fn({in.data(), to + at * item, n, first, loop.data.get(), &call});
+    const auto failed = loop.fn({in.data(), to + at * item, n, first, loop.data.get(), &call});
     if (failed >= 0) return bad_data(Code::kInvalidArgument, loop.failure);
   }
   return {};
@@ -64,8 +63,7 @@ Status run_loop(const OpDef& op, const Prepare& prepare, std::span<const Tensor>
   fused.finish();
   Scratch scratch(fused.scratch());
   std::byte* to = out.mutable_data();
-  const auto failure =
-      fused.run(sources.data(), &to, 0, out.count(), scratch.data(), call);
+  const auto failure = fused.run(sources.data(), &to, 0, out.count(), scratch.data(), call);
   if (failure.step >= 0) return bad_data(Code::kInvalidArgument, fused.failure_text(0));
   return {};
 }
@@ -138,7 +136,8 @@ Result<std::vector<Tensor>> run_op(const OpDef& op, std::span<const Tensor> inpu
     SW_ASSIGN(const KernelPtr kernel, op.prepare(prepare));
     std::vector<const std::byte*> in;
     std::vector<std::byte*> out;
-    for (const Tensor& input : inputs) in.push_back(is_plain(input.dtype()) ? input.data() : nullptr);
+    for (const Tensor& input : inputs)
+      in.push_back(is_plain(input.dtype()) ? input.data() : nullptr);
     for (Tensor& output : outputs) out.push_back(output.mutable_data());
     Scratch scratch(kernel->scratch());
     SW_RETURN_IF_ERROR(kernel->run(in.data(), out.data(), scratch.data()));
