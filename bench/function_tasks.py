@@ -40,9 +40,7 @@ TASKS = {
             64,
             moves=_PIXELS * (4 + 2),
         ),
-        Task(
-            "image_batch", "the same, batch 32", 2_000, 64, IMAGE_BATCH, moves=_PIXELS * (4 + 2)
-        ),
+        Task("image_batch", "the same, batch 32", 2_000, 64, IMAGE_BATCH, moves=_PIXELS * (4 + 2)),
         Task(
             "image_u8",
             "uint8 (224, 224, 3) to float32: (x - mean) / std, clip; one by one",
