@@ -28,12 +28,9 @@ function(spillway_op name)
   target_sources(spillway PRIVATE ${dir}/${name}.cc)
   if(SPILLWAY_TESTS AND NOT op_IN)
     target_sources(spillway_tests PRIVATE ${dir}/${name}_test.cc)
-    # GoogleTest's headers cost more than a small test: read once for those of a letter. Not for
-    # clang, whose tools want a command for each file.
-    if(NOT CMAKE_CXX_COMPILER_ID MATCHES Clang)
-      string(SUBSTRING ${name} 0 1 letter)
-      set_source_files_properties(${dir}/${name}_test.cc PROPERTIES UNITY_GROUP ops_${letter})
-    endif()
+    # GoogleTest's headers cost more than a small test: read once for those of a letter.
+    string(SUBSTRING ${name} 0 1 letter)
+    set_source_files_properties(${dir}/${name}_test.cc PROPERTIES UNITY_GROUP ops_${letter})
   endif()
   # Loops are written to be vectorised, and to give the same numbers on every machine.
   set_source_files_properties(${dir}/${name}.cc PROPERTIES COMPILE_OPTIONS

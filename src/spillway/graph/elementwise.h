@@ -45,14 +45,14 @@ Status infer_test(Infer& c) {
 template <class Op, class T>
 struct InWide {
   template <class... Args>
-  [[gnu::always_inline]] static inline T of(Args... args) {
+  [[gnu::always_inline]] static T of(Args... args) {
     return static_cast<T>(Op::of(widen(args)...));
   }
 };
 template <class Op>
 struct Predicate {
   template <class... Args>
-  [[gnu::always_inline]] static inline bool of(Args... args) {
+  [[gnu::always_inline]] static bool of(Args... args) {
     return Op::of(widen(args)...);
   }
 };
@@ -92,7 +92,7 @@ Result<Loop> test_loop(const Prepare& p) {
 // T, T -> T; an integer divisor of zero fails its item.
 template <class Op, class T>
 struct DividingBody {
-  [[gnu::always_inline]] static inline std::int64_t run(const LoopArgs& args) {
+  [[gnu::always_inline]] static std::int64_t run(const LoopArgs& args) {
     const auto* __restrict x = reinterpret_cast<const T*>(args.in[0]);
     const auto* __restrict y = reinterpret_cast<const T*>(args.in[1]);
     auto* __restrict out = reinterpret_cast<T*>(args.out);

@@ -25,7 +25,7 @@ struct MomentsOp {
     return {};
   }
   template <class T>
-  [[gnu::always_inline]] static inline Moments take(Moments acc, T item) {
+  [[gnu::always_inline]] static Moments take(Moments acc, T item) {
     const auto x = static_cast<double>(widen(item));
     if (acc.count == 0) acc.origin = x;
     const double d = x - acc.origin;

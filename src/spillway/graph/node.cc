@@ -34,7 +34,7 @@ void release(std::vector<Operand> operands) {
 std::string name_operands(std::span<const Operand> inputs) {
   std::string text;
   for (std::size_t i = 0; i < inputs.size() && i < 6; ++i) {
-    text += text.empty() ? "\n  operand " : "\n  operand ";
+    text += "\n  operand ";
     text += std::to_string(i) + ": " + inputs[i].spec().to_string();
     if (const std::string line = inputs[i].node->line(); !line.empty()) text += ", made at " + line;
   }
@@ -95,6 +95,7 @@ std::optional<Shape> value_as_shape(const Operand& operand) {
   if (node.op().name == "cast") return value_as_shape(inputs[0]);
   if (node.op().name == "stack" && spec.shape.rank() == 1) {
     std::vector<std::int64_t> dims;
+    dims.reserve(inputs.size());
     for (const Operand& input : inputs) dims.push_back(value_as_dim(input));
     return Shape(std::span<const std::int64_t>(dims));
   }

@@ -122,6 +122,8 @@ struct Compute {
 // ---- What an op is
 // -------------------------------------------------------------------------------
 
+inline constexpr std::string_view kNothing;
+
 enum class ParamKind : std::uint8_t {
   kTensor,    // one operand
   kTensors,   // a list of operands
@@ -141,7 +143,7 @@ enum class ParamKind : std::uint8_t {
 struct ParamDef {
   std::string_view name;
   ParamKind kind;
-  std::string_view fallback = "";  // Python text of the default; empty: required
+  std::string_view fallback = kNothing;  // Python text of the default; empty: required
   char type = 'T';
 };
 
@@ -155,10 +157,10 @@ enum class Effect : std::uint8_t {
 struct OpDef {
   std::string_view name;
   std::string_view summary;
-  std::string_view example = "";  // a doctest
+  std::string_view example = kNothing;  // a doctest
   std::span<const ParamDef> params;
-  std::string_view paths = "";  // names in spillway.tf: "add math.add"; empty: not public
-  int outputs = 1;              // -1: as many as infer sets
+  std::string_view paths = kNothing;  // names in spillway.tf: "add math.add"; empty: not public
+  int outputs = 1;                    // -1: as many as infer sets
   Effect effect = Effect::kNone;
   Status (*infer)(Infer&) = nullptr;
   // Exactly one of these five.

@@ -129,8 +129,8 @@ PhiloxFn best() {
 }  // namespace
 
 void philox(RandomWords& block, std::uint64_t key, int n) {
-  static const PhiloxFn fn = best();
-  fn(block, key, n);
+  static const PhiloxFn kBest = best();
+  kBest(block, key, n);
 }
 
 }  // namespace spillway::graph

@@ -13,6 +13,7 @@
 // Random numbers a block at a time, in TensorFlow's order: item i of a row comes from Philox block
 // i / 4 (i / 2 for 64-bit numbers), so that any part can be computed alone. Written so that the
 // compiler vectorises across blocks.
+// NOLINTBEGIN(bugprone-implicit-widening-of-multiplication-result): places within one block
 namespace spillway::graph {
 
 // What a source draws from.
@@ -55,8 +56,7 @@ void philox(RandomWords& block, std::uint64_t key, int n);
 
 // Box-Muller with the C library's functions: TensorFlow's own numbers, bit for bit.
 struct ExactNormal {
-  [[gnu::always_inline]] static inline void pair(std::uint32_t x, std::uint32_t y, float& a,
-                                                 float& b) {
+  [[gnu::always_inline]] static void pair(std::uint32_t x, std::uint32_t y, float& a, float& b) {
     const float radius = std::sqrt(-2.0F * std::log(std::max(unit_float(x), 1.0e-7F)));
     const float turn = angle(y);
     a = std::sin(turn) * radius;
@@ -68,7 +68,7 @@ struct ExactNormal {
 struct FastNormal {
   // Of 1e-7 <= x < 1. Fitted (Chebyshev nodes, reweighted towards minimax): log(1 + f) = f - f*f/2
   // + f*f*f*p(f) for 1 + f in [sqrt(1/2), sqrt(2)), to 7e-10 of f.
-  [[gnu::always_inline]] static inline float log(float x) {
+  [[gnu::always_inline]] static float log(float x) {
     const auto bits = std::bit_cast<std::uint32_t>(x);
     const std::uint32_t up = bits + (0x3F800000U - 0x3F3504F3U);
     const auto exponent = static_cast<float>(static_cast<std::int32_t>(up >> 23U) - 127);
@@ -88,8 +88,9 @@ struct FastNormal {
     return exponent * 0.693359375F + (f + low);
   }
   // Of 0 <= x < 7.
-  [[gnu::always_inline]] static inline void sincos(float x, float& sine, float& cosine) {
-    const auto quarter = static_cast<std::int32_t>(x * 0.636619772F + 0.5F);
+  [[gnu::always_inline]] static void sincos(float x, float& sine, float& cosine) {
+    const auto quarter = static_cast<std::int32_t>(
+        x * 0.636619772F + 0.5F);  // NOLINT(bugprone-incorrect-roundings): x is not negative
     const auto q = static_cast<float>(quarter);
     // pi/2 in three parts; products with 0..4 are exact but for the last.
     const float r =
@@ -113,8 +114,7 @@ struct FastNormal {
     sine = std::bit_cast<float>(s_bits ^ both ^ (turn & 2U) << 30U);
     cosine = std::bit_cast<float>(c_bits ^ both ^ ((turn + 1U) & 2U) << 30U);
   }
-  [[gnu::always_inline]] static inline void pair(std::uint32_t x, std::uint32_t y, float& a,
-                                                 float& b) {
+  [[gnu::always_inline]] static void pair(std::uint32_t x, std::uint32_t y, float& a, float& b) {
     // Floats that are not negative compare as their bits do.
     const auto bits = std::max(std::bit_cast<std::uint32_t>(unit_float(x)), 0x33D6BF95U);  // 1e-7
     const float radius = std::sqrt(-2.0F * log(std::bit_cast<float>(bits)));
@@ -146,7 +146,7 @@ struct UniformOf {
   using Item = T;
   static constexpr int kItems = sizeof(T) == 8 ? 2 : 4;
   static constexpr int kStride = 1;
-  [[gnu::always_inline]] static inline T of(std::uint32_t bits) {
+  [[gnu::always_inline]] static T of(std::uint32_t bits) {
     if constexpr (std::is_same_v<T, float>) return unit_float(bits);
     if constexpr (std::is_same_v<T, Half>) {
       Half one;
@@ -159,8 +159,8 @@ struct UniformOf {
       return BFloat16(static_cast<float>(one) - 1.0F);
     }
   }
-  [[gnu::always_inline]] static inline void fill(const RandomWords& in, int n, T* __restrict out,
-                                                 const RandomWords&, const RandomSource&) {
+  [[gnu::always_inline]] static void fill(const RandomWords& in, int n, T* __restrict out,
+                                          const RandomWords&, const RandomSource&) {
     for (int i = 0; i < n; ++i) {
       if constexpr (kItems == 2) {
         out[2 * i] = unit_double(in.words[0][i], in.words[1][i]);
@@ -190,8 +190,8 @@ struct NormalOf {
   using Item = T;
   static constexpr int kItems = sizeof(T) == 8 ? 2 : 4;
   static constexpr int kStride = 1;
-  [[gnu::always_inline]] static inline void fill(const RandomWords& in, int n, T* __restrict out,
-                                                 const RandomWords&, const RandomSource&) {
+  [[gnu::always_inline]] static void fill(const RandomWords& in, int n, T* __restrict out,
+                                          const RandomWords&, const RandomSource&) {
     if constexpr (kItems == 2) {
       for (int i = 0; i < n; ++i) normal_pair(in, i, out[2 * i], out[2 * i + 1]);
     } else {
@@ -212,9 +212,8 @@ struct TruncatedNormalOf {
   static constexpr int kItems = sizeof(T) == 8 ? 2 : 4;
   static constexpr int kStride = kItems * 64;  // TensorFlow sets 256 words aside for an item
 
-  [[gnu::always_inline]] static inline void fill(const RandomWords& in, int n, T* __restrict out,
-                                                 const RandomWords& counters,
-                                                 const RandomSource& source) {
+  [[gnu::always_inline]] static void fill(const RandomWords& in, int n, T* __restrict out,
+                                          const RandomWords& counters, const RandomSource& source) {
     alignas(64) float words[4][kRandomBlocks];
     if constexpr (kItems == 4) normal_words<Math>(in, n, words);
     for (int i = 0; i < n; ++i) {
@@ -269,8 +268,8 @@ struct UniformIntegerOf {
   static constexpr int kItems = sizeof(T) == 8 ? 2 : 4;
   static constexpr int kStride = 1;
   using Bits = std::make_unsigned_t<T>;
-  [[gnu::always_inline]] static inline void fill(const RandomWords& in, int n, T* __restrict out,
-                                                 const RandomWords&, const RandomSource& source) {
+  [[gnu::always_inline]] static void fill(const RandomWords& in, int n, T* __restrict out,
+                                          const RandomWords&, const RandomSource& source) {
     for (int i = 0; i < n; ++i) {
       for (int w = 0; w < kItems; ++w) {
         if constexpr (kItems == 2) {
@@ -313,7 +312,7 @@ template <class Distribution>
 struct RandomBody {
   using T = typename Distribution::Item;
 
-  [[gnu::always_inline]] static inline std::int64_t run(const LoopArgs& args) {
+  [[gnu::always_inline]] static std::int64_t run(const LoopArgs& args) {
     static constexpr std::int64_t kItems = Distribution::kItems;
     const auto& source = *static_cast<const RandomSource*>(args.data);
     auto* out = reinterpret_cast<T*>(args.out);
@@ -365,8 +364,8 @@ struct RandomBody {
   }
 
   // Counters of `n` blocks, from `used` on.
-  [[gnu::always_inline]] static inline void count(RandomWords& block, int used, int n,
-                                                  std::uint64_t first, std::uint64_t upper) {
+  [[gnu::always_inline]] static void count(RandomWords& block, int used, int n, std::uint64_t first,
+                                           std::uint64_t upper) {
     for (int i = 0; i < n; ++i) {
       const std::uint64_t counter = first + static_cast<std::uint64_t>(i) * Distribution::kStride;
       block.words[0][used + i] = static_cast<std::uint32_t>(counter);
@@ -378,3 +377,4 @@ struct RandomBody {
 };
 
 }  // namespace spillway::graph
+// NOLINTEND(bugprone-implicit-widening-of-multiplication-result)

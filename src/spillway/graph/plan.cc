@@ -90,6 +90,18 @@ struct Plan::Running {
     }
     return nullptr;
   }
+  std::vector<const std::byte*> inputs(const Step& step) const {
+    std::vector<const std::byte*> all;
+    all.reserve(step.in.size());
+    for (const int v : step.in) all.push_back(data(v));
+    return all;
+  }
+  std::vector<std::byte*> outputs(const Step& step) const {
+    std::vector<std::byte*> all;
+    all.reserve(step.out.size());
+    for (const int v : step.out) all.push_back(data(v));
+    return all;
+  }
   // This tile's rows as one tensor, shape of `v`; arena values are copied only if they must last.
   Result<Tensor> tensor(int v) const {
     const Value& base = plan.base_of(v);
@@ -124,10 +136,8 @@ const Plan::Value& Plan::base_of(int value) const {
 }
 
 void Plan::run_fused(const Step& step, Running& running) const {
-  std::vector<const std::byte*> in;
-  std::vector<std::byte*> out;
-  for (const int v : step.in) in.push_back(running.data(v));
-  for (const int v : step.out) out.push_back(running.data(v));
+  const std::vector<const std::byte*> in = running.inputs(step);
+  const std::vector<std::byte*> out = running.outputs(step);
   const std::int64_t items = running.rows * step.fused->row_items();
   const Call call = running.call();
   Fused::Failure first;
@@ -158,10 +168,8 @@ void Plan::run_segments(const Step& step, Running& running) const {
   const Fold::Way& way = step.fold.run;
   const std::int64_t items = step.fold_shape.reduced;
   const std::int64_t segments = (items + FoldRun::kSegment - 1) / FoldRun::kSegment;
-  std::vector<const std::byte*> in;
-  std::vector<std::byte*> out;
-  for (const int v : step.in) in.push_back(running.data(v));
-  for (const int v : step.out) out.push_back(running.data(v));
+  const std::vector<const std::byte*> in = running.inputs(step);
+  const std::vector<std::byte*> out = running.outputs(step);
   const Call call = running.call();
   // Segments finish in any order: each waits in its place for those before it.
   std::vector<std::byte> total(way.bytes);
@@ -212,10 +220,8 @@ void Plan::run_fold(const Step& step, Running& running) const {
     fold.take(running.data(step.in[0]), 0, items);
     return;
   }
-  std::vector<const std::byte*> in;
-  std::vector<std::byte*> out;
-  for (const int v : step.in) in.push_back(running.data(v));
-  for (const int v : step.out) out.push_back(running.data(v));
+  const std::vector<const std::byte*> in = running.inputs(step);
+  const std::vector<std::byte*> out = running.outputs(step);
   FoldSink sink(fold);
   const Call call = running.call();
   const auto failure =
@@ -262,7 +268,7 @@ void Plan::run_kernel(const Step& step, Running& running) const {
     if (!status.ok()) running.fail(std::move(status), row);
     return;
   }
-  const std::int64_t pieces = std::min<std::int64_t>(rows, 4 * running.width);
+  const std::int64_t pieces = std::min<std::int64_t>(rows, std::int64_t{4} * running.width);
   Mutex mutex;
   std::int64_t failed = rows;
   Status error;
@@ -310,6 +316,7 @@ void Plan::run_compute(const Step& step, Running& running) const {
   std::vector<std::vector<Tensor>> outs(step.out.size());
   for (std::int64_t r = 0; r < running.rows; ++r) {
     std::vector<Tensor> row;
+    row.reserve(blocks.size());
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       row.push_back(batched[i] ? blocks[i].row(r) : blocks[i]);
     }

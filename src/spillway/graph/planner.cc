@@ -417,6 +417,7 @@ class Planner {
       }
     }
     std::vector<Life*> by_size;
+    by_size.reserve(lives.size());
     for (auto& [v, life] : lives) by_size.push_back(&life);
     std::sort(by_size.begin(), by_size.end(), [](const Life* a, const Life* b) {
       return a->bytes != b->bytes ? a->bytes > b->bytes : a->value < b->value;

@@ -26,8 +26,8 @@ struct FoldOf {
   static void init_run(std::byte* acc, std::int64_t /*n*/) {
     reinterpret_cast<Lanes*>(acc)->fill(Op::template start<Acc>());
   }
-  [[gnu::always_inline]] static inline void take_body(std::byte* acc, const std::byte* items,
-                                                      std::int64_t n, std::int64_t at) {
+  [[gnu::always_inline]] static void take_body(std::byte* acc, const std::byte* items,
+                                               std::int64_t n, std::int64_t at) {
     Lanes& lanes = *reinterpret_cast<Lanes*>(acc);
     const T* in = reinterpret_cast<const T*>(items);
     std::int64_t i = 0;

@@ -85,8 +85,10 @@ Status too_large(std::span<const NodePtr> order, std::span<const Operand> roots,
     work += work_of(*node);
     largest.push_back(node.get());
   }
-  std::stable_sort(largest.begin(), largest.end(), [](const Node* a, const Node* b) {
-    return true_bytes(a->outputs()[0]) > true_bytes(b->outputs()[0]);
+  std::sort(largest.begin(), largest.end(), [](const Node* a, const Node* b) {
+    const double x = true_bytes(a->outputs()[0]);
+    const double y = true_bytes(b->outputs()[0]);
+    return x != y ? x > y : a->serial() < b->serial();
   });
   for (std::size_t i = 0; i < largest.size() && i < kShown; ++i) {
     const Spec& out = largest[i]->outputs()[0];

@@ -136,6 +136,8 @@ Result<std::vector<Tensor>> run_op(const OpDef& op, std::span<const Tensor> inpu
     SW_ASSIGN(const KernelPtr kernel, op.prepare(prepare));
     std::vector<const std::byte*> in;
     std::vector<std::byte*> out;
+    in.reserve(inputs.size());
+    out.reserve(outputs.size());
     for (const Tensor& input : inputs)
       in.push_back(is_plain(input.dtype()) ? input.data() : nullptr);
     for (Tensor& output : outputs) out.push_back(output.mutable_data());

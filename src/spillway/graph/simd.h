@@ -42,8 +42,7 @@ struct SimdLoop {
 template <class Op, class Out, class... In>
 struct MapBody {
   template <std::size_t... I>
-  [[gnu::always_inline]] static inline std::int64_t each(const LoopArgs& args,
-                                                         std::index_sequence<I...>) {
+  [[gnu::always_inline]] static std::int64_t each(const LoopArgs& args, std::index_sequence<I...>) {
     auto* __restrict out = reinterpret_cast<Out*>(args.out);
     const std::int64_t n = args.n;
     [&](const In* __restrict... in) __attribute__((always_inline)) {
@@ -51,7 +50,7 @@ struct MapBody {
     }(reinterpret_cast<const In*>(args.in[I])...);
     return -1;
   }
-  [[gnu::always_inline]] static inline std::int64_t run(const LoopArgs& args) {
+  [[gnu::always_inline]] static std::int64_t run(const LoopArgs& args) {
     return each(args, std::index_sequence_for<In...>());
   }
 };

@@ -14,7 +14,7 @@ namespace {
 // value, as the machine's own conversion has it), anything to bool by "is not zero".
 template <class To, class From>
 struct Convert {
-  [[gnu::always_inline]] static inline To of(From from) {
+  [[gnu::always_inline]] static To of(From from) {
     if constexpr (std::is_same_v<To, From>) {
       return from;
     } else if constexpr (kSmallFloat<From>) {
@@ -39,12 +39,13 @@ struct Convert {
     }
   }
   template <class I>
-  [[gnu::always_inline]] static inline I to_integer(From from) {
+  [[gnu::always_inline]] static I to_integer(From from) {
     // The conversions of x86: through int32 (or int64 for wide types), whose lowest value stands
     // for what does not fit.
     using Via = std::conditional_t<(sizeof(I) < 4 || std::is_same_v<I, std::int32_t>), std::int32_t,
                                    std::int64_t>;
-    constexpr From kTop = static_cast<From>(std::numeric_limits<Via>::max() / 2 + 1) * From(2);
+    constexpr Via kHalf = std::numeric_limits<Via>::max() / 2 + 1;
+    constexpr From kTop = static_cast<From>(kHalf) * From(2);
     if constexpr (std::is_same_v<I, std::uint64_t>) {
       constexpr From kMiddle = From(9223372036854775808.0);
       if (from >= kMiddle && from < kMiddle * 2) {

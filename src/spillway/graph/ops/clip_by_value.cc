@@ -5,7 +5,7 @@ namespace {
 
 struct Op {
   template <class T>
-  [[gnu::always_inline]] static inline T of(T x, T low, T high) {
+  [[gnu::always_inline]] static T of(T x, T low, T high) {
     const T below = high < x || high != high ? high : x;
     return below < low || low != low ? low : below;
   }

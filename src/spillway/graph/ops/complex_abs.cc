@@ -7,7 +7,7 @@ namespace {
 
 struct Op {
   template <class T>
-  [[gnu::always_inline]] static inline T of(std::complex<T> x) {
+  [[gnu::always_inline]] static T of(std::complex<T> x) {
     return std::abs(x);
   }
 };

@@ -7,7 +7,7 @@ namespace {
 
 template <class T>
 struct Op {
-  [[gnu::always_inline]] static inline T of(T x) {
+  [[gnu::always_inline]] static T of(T x) {
     if constexpr (kComplex<T>) {
       return std::conj(x);
     } else {

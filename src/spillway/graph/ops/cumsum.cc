@@ -6,7 +6,7 @@ namespace {
 struct Op {
   static constexpr int kStart = 0;
   template <class T>
-  [[gnu::always_inline]] static inline T of(T x, T y) {
+  [[gnu::always_inline]] static T of(T x, T y) {
     return static_cast<T>(static_cast<Wrapping<T>>(x) + static_cast<Wrapping<T>>(y));
   }
 };

@@ -5,7 +5,7 @@ namespace {
 
 struct Op {
   template <class T>
-  [[gnu::always_inline]] static inline bool of(T x, T y) {
+  [[gnu::always_inline]] static bool of(T x, T y) {
     return x == y;
   }
 };

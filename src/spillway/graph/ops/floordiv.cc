@@ -7,7 +7,7 @@ namespace {
 
 struct Op {
   template <class T>
-  [[gnu::always_inline]] static inline T of(T x, T y) {
+  [[gnu::always_inline]] static T of(T x, T y) {
     if constexpr (kInteger<T>) {
       if constexpr (std::is_signed_v<T>) {
         if (y == -1) return static_cast<T>(Wrapping<T>(0) - static_cast<Wrapping<T>>(x));

@@ -60,7 +60,8 @@ Status infer(Infer& c) {
 std::string place_of(const Shape& shape, std::int64_t at) {
   std::string text;
   for (int i = shape.rank() - 1; i >= 0; --i) {
-    text = std::to_string(at % shape[i]) + (text.empty() ? "" : ",") + text;
+    if (!text.empty()) text.insert(0, ",");
+    text.insert(0, std::to_string(at % shape[i]));
     at /= shape[i];
   }
   return text;
@@ -106,6 +107,7 @@ Result<KernelPtr> prepare(const Prepare& p) {
       // As TensorFlow: nobody looks at indices of what is empty.
       const std::int64_t count = run == 0 || outer == 0 ? 0 : batches * picks;
       for (std::int64_t i = 0; i < count; ++i) {
+        // NOLINTNEXTLINE(bugprone-signed-char-misuse): an int8 is a number here
         const auto index = static_cast<std::int64_t>(at[i]);
         if (index >= 0 && index < size) continue;
         status = bad_data(Code::kInvalidArgument, "indices[", place_of(indices, i), "] = ", index,

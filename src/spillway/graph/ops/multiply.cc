@@ -5,7 +5,7 @@ namespace {
 
 struct Op {
   template <class T>
-  [[gnu::always_inline]] static inline auto of(T x, T y) {
+  [[gnu::always_inline]] static auto of(T x, T y) {
     return static_cast<T>(static_cast<Wrapping<T>>(x) * static_cast<Wrapping<T>>(y));
   }
 };

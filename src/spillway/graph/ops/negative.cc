@@ -5,7 +5,7 @@ namespace {
 
 struct Op {
   template <class T>
-  [[gnu::always_inline]] static inline auto of(T x) {
+  [[gnu::always_inline]] static auto of(T x) {
     if constexpr (kInteger<T>) {
       return static_cast<T>(Wrapping<T>(0) - static_cast<Wrapping<T>>(x));
     } else {

@@ -7,7 +7,7 @@ namespace {
 
 struct Op {
   template <class T>
-  [[gnu::always_inline]] static inline T of(T x, T y) {
+  [[gnu::always_inline]] static T of(T x, T y) {
     return std::pow(x, y);
   }
 };
@@ -15,7 +15,7 @@ struct Op {
 // Squares its way up; wraps. A negative exponent fails its item.
 template <class T>
 struct IntegerBody {
-  [[gnu::always_inline]] static inline std::int64_t run(const LoopArgs& args) {
+  [[gnu::always_inline]] static std::int64_t run(const LoopArgs& args) {
     const auto* x = reinterpret_cast<const T*>(args.in[0]);
     const auto* y = reinterpret_cast<const T*>(args.in[1]);
     auto* out = reinterpret_cast<T*>(args.out);

@@ -16,7 +16,7 @@ struct Part<std::complex<T>> {
 
 template <class T>
 struct Op {
-  [[gnu::always_inline]] static inline typename Part<T>::type of(T x) {
+  [[gnu::always_inline]] static typename Part<T>::type of(T x) {
     if constexpr (kComplex<T>) {
       return x.real();
     } else {

@@ -9,7 +9,7 @@ struct Op {
     return false;
   }
   template <class A, class T>
-  [[gnu::always_inline]] static inline A take(A acc, T item) {
+  [[gnu::always_inline]] static A take(A acc, T item) {
     return static_cast<A>(acc || item);
   }
   template <class A>

@@ -15,7 +15,7 @@ struct Op {
     }
   }
   template <class A, class T>
-  [[gnu::always_inline]] static inline A take(A acc, T item) {
+  [[gnu::always_inline]] static A take(A acc, T item) {
     const A x = widen(item);
     return (acc < x || x != x) ? x : acc;
   }

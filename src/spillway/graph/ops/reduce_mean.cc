@@ -9,7 +9,7 @@ struct Op {
     return A(0);
   }
   template <class A, class T>
-  [[gnu::always_inline]] static inline A take(A acc, T item) {
+  [[gnu::always_inline]] static A take(A acc, T item) {
     return acc + static_cast<A>(widen(item));
   }
   template <class A>

@@ -33,7 +33,7 @@ struct Unit<16> {
 
 struct Op {
   template <class T>
-  [[gnu::always_inline]] static inline T of(bool condition, T x, T y) {
+  [[gnu::always_inline]] static T of(bool condition, T x, T y) {
     return condition ? x : y;
   }
 };

@@ -5,7 +5,7 @@ namespace {
 
 struct Op {
   template <class T>
-  [[gnu::always_inline]] static inline auto of(T x) {
+  [[gnu::always_inline]] static auto of(T x) {
     return x > T(0) ? T(1) : x < T(0) ? static_cast<T>(-1) : x;
   }
 };

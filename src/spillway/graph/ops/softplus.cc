@@ -8,7 +8,7 @@ namespace {
 
 struct Op {
   template <class T>
-  [[gnu::always_inline]] static inline auto of(T x) {
+  [[gnu::always_inline]] static auto of(T x) {
     return std::max(x, T(0)) + std::log1p(std::exp(-std::abs(x)));
   }
 };

@@ -7,7 +7,7 @@ namespace {
 
 struct Op {
   template <class T>
-  [[gnu::always_inline]] static inline auto of(T x, T y) {
+  [[gnu::always_inline]] static auto of(T x, T y) {
     const auto d = static_cast<Wrapping<T>>(x) - static_cast<Wrapping<T>>(y);
     if constexpr (kComplex<T>) {
       return static_cast<T>(d * std::conj(d));

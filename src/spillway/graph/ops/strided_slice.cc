@@ -116,19 +116,18 @@ Status infer(Infer& c) {
     const bool valued = begin != nullptr && end != nullptr && axis.entry >= 0;
     const std::int64_t from = valued ? integer_at(begin->dtype(), begin->data(), axis.entry) : 0;
     const std::int64_t to = valued ? integer_at(end->dtype(), end->data(), axis.entry) : 0;
-    if (dim == kUnknownDim) {
-      sizes.push_back(kUnknownDim);
-    } else if (axis.shrink) {
+    if (dim != kUnknownDim && axis.shrink) {
       const std::int64_t at = from < 0 ? from + dim : from;
       if (valued && (at < 0 || at >= dim)) return outside(at, static_cast<int>(i));
       sizes.push_back(1);
-    } else if (valued || (axis.begin_masked && axis.end_masked)) {
+    } else if (dim != kUnknownDim && (valued || (axis.begin_masked && axis.end_masked))) {
       sizes.push_back(range_of(axis, dim, from, to).size);
     } else {
       sizes.push_back(kUnknownDim);
     }
   }
   std::vector<std::int64_t> dims;
+  dims.reserve(index.order.size());
   for (const int at : index.order) {
     dims.push_back(at == Index::kNew ? 1 : sizes[static_cast<std::size_t>(at)]);
   }

@@ -7,7 +7,7 @@ namespace {
 
 struct Op {
   template <class T>
-  [[gnu::always_inline]] static inline auto of(T x) {
+  [[gnu::always_inline]] static auto of(T x) {
     return std::tan(x);
   }
 };
