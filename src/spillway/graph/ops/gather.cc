@@ -58,11 +58,12 @@ Status infer(Infer& c) {
 
 // "0,3" for item `at` of `shape`.
 std::string place_of(const Shape& shape, std::int64_t at) {
+  std::vector<std::int64_t> places;
+  for (int i = shape.rank() - 1; i >= 0; at /= shape[i--]) places.push_back(at % shape[i]);
   std::string text;
-  for (int i = shape.rank() - 1; i >= 0; --i) {
-    if (!text.empty()) text.insert(0, ",");
-    text.insert(0, std::to_string(at % shape[i]));
-    at /= shape[i];
+  for (auto place = places.rbegin(); place != places.rend(); ++place) {
+    if (!text.empty()) text += ',';
+    text += std::to_string(*place);
   }
   return text;
 }
