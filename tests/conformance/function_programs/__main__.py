@@ -77,7 +77,10 @@ def run(wanted: list[Data], shown: int, record: Path | None) -> bool:
     for i, (program, theirs, ours) in enumerate(pairs, 1):
         if i % 500 == 0:
             seconds = time.monotonic() - started
-            print(f"functions: {i} of {len(wanted)}, {differing} different, {seconds:.0f} s", flush=True)
+            print(
+                f"functions: {i} of {len(wanted)}, {differing} different, {seconds:.0f} s",
+                flush=True,
+            )
         if "lost" in theirs or "harness" in theirs:
             unusable[f"TensorFlow {theirs}"[:150]] += 1
             continue
@@ -96,7 +99,7 @@ def run(wanted: list[Data], shown: int, record: Path | None) -> bool:
         differing += 1
         if differing <= shown:
             kinds = [f"{data[0]}{data[1][1:]}" for data in program["data"]]
-            print(f"{'-' * 20} {program['use']} of {program['form']} {kinds}, batch {program['batch']}")
+            print(f"---- {program['use']} of {program['form']} {kinds}, batch {program['batch']}")
             print(f"{program['source']}  {found}")
     print(coverage.report())
     for text, count in met.most_common():

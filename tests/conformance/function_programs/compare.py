@@ -1,4 +1,4 @@
-"""The first difference of a program of functions: with TensorFlow, and between the two ways here."""
+"""The first difference of a program of functions: with TensorFlow, or of the two ways here."""
 
 from __future__ import annotations
 
@@ -61,7 +61,9 @@ def _of_tensorflow(theirs: Data, ours: Data, way: str) -> str | None:
         return f"TensorFlow refuses: {show(theirs['refused'])}\n         {way} {show(first)}"
     if "refused" in ours:
         events = theirs["events"]
-        if events and all("error" in e and accepted(e["error"], ours["refused"]["error"]) for e in events):
+        if events and all(
+            "error" in e and accepted(e["error"], ours["refused"]["error"]) for e in events
+        ):
             return None
         return f"refused {way}: {show(ours['refused'])}"
     found = _events(theirs["events"], ours["events"], ("TensorFlow", way), True)

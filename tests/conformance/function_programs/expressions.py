@@ -229,7 +229,9 @@ class Writer:
             self.helpers.append(f"def {name}(v):\n{body}")
             text = f"{name}({x.text})"
         elif kind == 3:
-            body = "    total = v\n    n = 0\n    while n < 3:\n        n += 1\n        total = total + v\n"
+            body = (
+                "    total, n = v, 0\n    while n < 3:\n        n += 1\n        total = total + v\n"
+            )
             self.helpers.append(f"def {name}(v):\n{body}    return total\n")
             text = f"{name}({x.text})"
         elif kind == 4:
@@ -275,7 +277,8 @@ class Writer:
         s = x.text
         plain = ("tf.strings.upper({})", "tf.strings.lower({})", "tf.strings.strip({})",
                  "({} + 'z')", "('q' + {})", "tf.strings.join([{}, 'w'], separator='-')",
-                 "tf.strings.substr({}, 0, 1)", "tf.strings.regex_replace({}, '[ab]', '_')")  # fmt: skip
+                 "tf.strings.substr({}, 0, 1)",
+                 "tf.strings.regex_replace({}, '[ab]', '_')")  # fmt: skip
         numbers = ("tf.strings.length({})", "tf.strings.to_hash_bucket_fast({}, 10)")
         roll = self.rng.random()
         if roll < 0.6:
@@ -322,13 +325,21 @@ class Writer:
             total = 1
             for dim in x.shape:
                 total = total * dim if dim is not None else -(10**6)
-            return replace(x, text=f"tf.reshape({x.text}, [-1])", shape=(max(total, -1) if total >= 0 else None,))
+            return replace(
+                x,
+                text=f"tf.reshape({x.text}, [-1])",
+                shape=(max(total, -1) if total >= 0 else None,),
+            )
         if roll == 7 and x.rank < 3:
-            text = self.choice((f"tf.stack([{x.text}, {x.text}])", f"tf.stack([{x.text} for _ in range(2)])"))
+            text = self.choice(
+                (f"tf.stack([{x.text}, {x.text}])", f"tf.stack([{x.text} for _ in range(2)])")
+            )
             return replace(x, text=text, shape=(2, *x.shape))
         if roll == 8 and x.rank:
             doubled = None if first is None else first * 2
-            return replace(x, text=f"tf.concat([{x.text}, {x.text}], 0)", shape=(doubled, *x.shape[1:]))
+            return replace(
+                x, text=f"tf.concat([{x.text}, {x.text}], 0)", shape=(doubled, *x.shape[1:])
+            )
         if roll == 9 and x.rank == 2:
             return replace(x, text=f"tf.transpose({x.text})", shape=(x.shape[1], x.shape[0]))
         if roll == 10:
@@ -343,11 +354,15 @@ class Writer:
         if roll == 12 and x.rank == 1 and first:
             return replace(x, text=f"tf.gather({x.text}, [0, {first - 1}])", shape=(2,))
         if roll == 13 and x.rank == 1:
-            return replace(x, text=f"tf.pad({x.text}, [[1, 0]])", shape=(None if first is None else first + 1,))
+            return replace(
+                x, text=f"tf.pad({x.text}, [[1, 0]])", shape=(None if first is None else first + 1,)
+            )
         if roll == 14 and x.rank == 1 and x.number and x.exact and first != 0:
             return replace(x, text=f"tf.sort({x.text})")
         if roll == 15 and x.rank == 1:
-            return replace(x, text=f"tf.tile({x.text}, [2])", shape=(None if first is None else first * 2,))
+            return replace(
+                x, text=f"tf.tile({x.text}, [2])", shape=(None if first is None else first * 2,)
+            )
         return None
 
 
@@ -365,7 +380,9 @@ class Form:
     def of(self, x: Term) -> Term:
         dtype = self.dtype or x.dtype
         exact = x.exact and (self.exact or not x.floating)
-        return Term(self.text.replace("@", x.text), dtype, self.shape(x), exact, self.size or x.size)
+        return Term(
+            self.text.replace("@", x.text), dtype, self.shape(x), exact, self.size or x.size
+        )
 
 
 def _vector(x: Term) -> bool:
@@ -395,9 +412,16 @@ FORMS = (
     Form(_mean, "tf.where(@ > 1)", "int64", lambda x: (None, 1)),
     Form(_mean, "@[@ > 0]", "", lambda x: (None,)),
     Form(_vector, "tf.reverse(@, [0])"),
-    Form(_vector, "tf.repeat(@, 2)", "", lambda x: (None if x.shape[0] is None else 2 * x.shape[0],)),
+    Form(
+        _vector, "tf.repeat(@, 2)", "", lambda x: (None if x.shape[0] is None else 2 * x.shape[0],)
+    ),
     Form(_vector, "tf.unstack(@)[0]", "", lambda x: ()),
-    Form(_vector, "tf.split(@, [1, -1])[1]", "", lambda x: (None if x.shape[0] is None else x.shape[0] - 1,)),
+    Form(
+        _vector,
+        "tf.split(@, [1, -1])[1]",
+        "",
+        lambda x: (None if x.shape[0] is None else x.shape[0] - 1,),
+    ),
     Form(_vector, "tf.gather(@, tf.size(@) - 1)", "", lambda x: ()),
     Form(_vector, "@[tf.size(@) - 1]", "", lambda x: ()),
     Form(_vector, "@[:tf.size(@) - 1]", "", lambda x: (None,)),
@@ -412,29 +436,84 @@ FORMS = (
     Form(_steady, "tf.cond(tf.size(@) > 2, lambda: @, lambda: @ + @)", size=1e7),
     Form(_steady, "tf.cond(tf.reduce_all(tf.size(@) == 1), lambda: -@, lambda: @)"),
     Form(_steady, "tf.switch_case(tf.size(@) % 2, [lambda: @, lambda: @ * 2])", size=1e7),
-    Form(_steady, "tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v + 1), (0, @))[1]", size=1e7),
+    Form(
+        _steady,
+        "tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v + 1), (0, @))[1]",
+        size=1e7,
+    ),
     Form(_numbers, "tf.map_fn(lambda v: v * 2, @)", size=1e7),
     Form(_numbers, "tf.add_n([@, @])", size=1e7),
-    Form(lambda x: x.rank == 0 and x.dtype in ("int32", "int64") and x.exact, "tf.one_hot(@, 3)",
-         "float32", lambda x: (3,), size=1),
-    Form(lambda x: x.rank == 0 and x.dtype == "int32" and x.exact, "tf.range(abs(@) % 4)", "int32",
-         lambda x: (None,), size=4),
-    Form(lambda x: x.rank == 0 and x.dtype == "int32" and x.exact,
-         "tf.sequence_mask(abs(@) % 4, 5)", "bool", lambda x: (5,)),
-    Form(lambda x: x.rank == 2 and x.floating and x.size < 1e4, "tf.matmul(@, @, transpose_b=True)",
-         "", lambda x: (x.shape[0], x.shape[0]), False, 1e7),
-    Form(lambda x: x.rank == 2 and x.floating and x.size < 1e4, "tf.linalg.matmul(@, tf.transpose(@))",
-         "", lambda x: (x.shape[0], x.shape[0]), False, 1e7),
-    Form(lambda x: x.floating and x.rank == 1 and x.size < 1e3, "tf.norm(@)", "", lambda x: (), False),
-    Form(lambda x: x.floating and x.rank == 1 and x.size < 1e3, "tf.math.l2_normalize(@)", exact=False),
-    Form(lambda x: x.floating and x.rank == 1 and bool(x.shape[0]), "tf.math.reduce_std(@)", "", lambda x: (), False),
+    Form(
+        lambda x: x.rank == 0 and x.dtype in ("int32", "int64") and x.exact,
+        "tf.one_hot(@, 3)",
+        "float32",
+        lambda x: (3,),
+        size=1,
+    ),
+    Form(
+        lambda x: x.rank == 0 and x.dtype == "int32" and x.exact,
+        "tf.range(abs(@) % 4)",
+        "int32",
+        lambda x: (None,),
+        size=4,
+    ),
+    Form(
+        lambda x: x.rank == 0 and x.dtype == "int32" and x.exact,
+        "tf.sequence_mask(abs(@) % 4, 5)",
+        "bool",
+        lambda x: (5,),
+    ),
+    Form(
+        lambda x: x.rank == 2 and x.floating and x.size < 1e4,
+        "tf.matmul(@, @, transpose_b=True)",
+        "",
+        lambda x: (x.shape[0], x.shape[0]),
+        False,
+        1e7,
+    ),
+    Form(
+        lambda x: x.rank == 2 and x.floating and x.size < 1e4,
+        "tf.linalg.matmul(@, tf.transpose(@))",
+        "",
+        lambda x: (x.shape[0], x.shape[0]),
+        False,
+        1e7,
+    ),
+    Form(
+        lambda x: x.floating and x.rank == 1 and x.size < 1e3, "tf.norm(@)", "", lambda x: (), False
+    ),
+    Form(
+        lambda x: x.floating and x.rank == 1 and x.size < 1e3,
+        "tf.math.l2_normalize(@)",
+        exact=False,
+    ),
+    Form(
+        lambda x: x.floating and x.rank == 1 and bool(x.shape[0]),
+        "tf.math.reduce_std(@)",
+        "",
+        lambda x: (),
+        False,
+    ),
     Form(lambda x: x.floating, "tf.debugging.check_numerics(@, 'm')"),
-    Form(lambda x: x.dtype in ("int32", "int64") and x.exact, "tf.bitwise.bitwise_and(@, 3)", size=4),
+    Form(
+        lambda x: x.dtype in ("int32", "int64") and x.exact, "tf.bitwise.bitwise_and(@, 3)", size=4
+    ),
     Form(lambda x: x.dtype in ("int32", "int64") and x.exact, "(@ & 7)", size=8),
-    Form(lambda x: x.dtype in ("int32",) and x.exact and x.size < 100, "tf.saturate_cast(@, tf.uint8)", "uint8"),
-    Form(lambda x: x.dtype == "string" and x.rank == 1, "tf.strings.reduce_join(@, separator='/')", "", lambda x: ()),
+    Form(
+        lambda x: x.dtype in ("int32",) and x.exact and x.size < 100,
+        "tf.saturate_cast(@, tf.uint8)",
+        "uint8",
+    ),
+    Form(
+        lambda x: x.dtype == "string" and x.rank == 1,
+        "tf.strings.reduce_join(@, separator='/')",
+        "",
+        lambda x: (),
+    ),
     Form(lambda x: x.dtype == "string", "tf.strings.regex_full_match(@, '[a-z]+')", "bool"),
-    Form(lambda x: x.dtype == "string" and x.rank == 0, "tf.strings.split(@)", "", lambda x: (None,)),
+    Form(
+        lambda x: x.dtype == "string" and x.rank == 0, "tf.strings.split(@)", "", lambda x: (None,)
+    ),
     Form(lambda x: x.dtype == "string", "tf.where(@ == 'a', 'yes', @)"),
     Form(lambda x: x.dtype == "string", "tf.io.encode_base64(@)"),
 )

@@ -27,7 +27,9 @@ def _component(rng: random.Random, rows: int) -> tuple[Any, str, Dims]:
     elif "float" in dtype:
         array = np.array([rng.randint(-20, 20) / 4 for _ in range(count)], dtype)
     else:
-        array = np.array([rng.randint(0 if dtype[0] == "u" else -5, 9) for _ in range(count)], dtype)
+        array = np.array(
+            [rng.randint(0 if dtype[0] == "u" else -5, 9) for _ in range(count)], dtype
+        )
     return array.reshape((rows, *shape)), dtype, shape
 
 
@@ -55,7 +57,12 @@ def _statements(rng: random.Random, writer: Writer) -> list[str]:
         made = writer.term(2)
         name = f"t{i}"
         roll = rng.random()
-        if roll < 0.15 and made.number and made.size < 1e4 and made.dtype in ("int32", "int64", "float32"):
+        if (
+            roll < 0.15
+            and made.number
+            and made.size < 1e4
+            and made.dtype in ("int32", "int64", "float32")
+        ):
             lines += [f"{name} = {made.text}", "for i in range(3):", f"    {name} = {name} + i"]
             made = Term(made.text, made.dtype, made.shape, made.exact, made.size + 3)
         elif roll < 0.3:
@@ -73,7 +80,9 @@ def _statements(rng: random.Random, writer: Writer) -> list[str]:
 def _result(rng: random.Random, writer: Writer) -> str:
     terms = [writer.term(3).text for _ in range(rng.choice((1, 1, 1, 2, 2, 3)))]
     if len(terms) == 1:
-        return str(rng.choice((terms[0], terms[0], terms[0], f"({terms[0]},)", f"{{'k': {terms[0]}}}")))
+        return str(
+            rng.choice((terms[0], terms[0], terms[0], f"({terms[0]},)", f"{{'k': {terms[0]}}}"))
+        )
     if rng.random() < 0.35:
         return "{" + ", ".join(f"'{'zyx'[i]}': {term}" for i, term in enumerate(terms)) + "}"
     if rng.random() < 0.25:
@@ -127,7 +136,9 @@ def program(rng: random.Random) -> dict[str, Any]:
     broken = broken and form != "dict"
     if broken:
         lines.append(_broken(rng, writer))
-    body = {"map": _result, "filter": lambda _, w: _predicate(w), "flat_map": _datasets}[use](rng, writer)
+    body = {"map": _result, "filter": lambda _, w: _predicate(w), "flat_map": _datasets}[use](
+        rng, writer
+    )
     if not lines and rng.random() < 0.6:
         function = f"f = lambda {head}: {body}\n"
     else:
@@ -143,7 +154,7 @@ def program(rng: random.Random) -> dict[str, Any]:
         "batch": batch,
         "use": use,
         "broken": broken,
-        "numpy": "np." in function + "".join(writer.helpers) and "np.float32(" not in function
+        "numpy": ("np." in function + "".join(writer.helpers) and "np.float32(" not in function)
         or writer.used_numpy,
     }
 

@@ -55,7 +55,9 @@ def run(wanted: list[Data], shown: int, record: Path | None) -> bool:
         differing[program["path"]] += 1
         if differing[program["path"]] <= shown:
             kinds = [f"{data[0]}{data[1][1:]}" for data in program["operands"]]
-            print(f"tf.{program['path']}: {program['source']}  {kinds} {program['known']}\n  {found}")
+            print(
+                f"tf.{program['path']}: {program['source']}  {kinds} {program['known']}\n  {found}"
+            )
     print(coverage.report())
     for text, count in met.most_common():
         print(f"  known {count:5}: {text}")

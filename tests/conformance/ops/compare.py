@@ -36,7 +36,7 @@ def _parts(array: Array) -> Array:
 
 
 def same_tensor(theirs: list[Any], ours: list[Any], ulps: float, scale: float) -> bool:
-    """Equal to the last bit, or within the bound; `scale` is the size that rounding is relative to."""
+    """Equal to the last bit, or within the bound; `scale`: what rounding is relative to."""
     if theirs[:2] != ours[:2]:
         return False
     if theirs[2] == ours[2]:
@@ -60,7 +60,9 @@ def same_tensor(theirs: list[Any], ours: list[Any], ulps: float, scale: float) -
     return bool((np.abs(x - y) <= bound).all())
 
 
-def same_value(theirs: Any, ours: Any, ulps: float = 0, scale: float = 0, loose: bool = False) -> bool:
+def same_value(
+    theirs: Any, ours: Any, ulps: float = 0, scale: float = 0, loose: bool = False
+) -> bool:
     if skeleton(theirs) != skeleton(ours):
         return False
     pairs = list(zip(leaves(theirs), leaves(ours), strict=True))
@@ -74,7 +76,9 @@ def accepted(theirs: list[str], ours: list[str]) -> bool:
     return theirs[0] in ours
 
 
-def same_event(theirs: Data, ours: Data, ulps: float = 0, scale: float = 0, loose: bool = False) -> bool:
+def same_event(
+    theirs: Data, ours: Data, ulps: float = 0, scale: float = 0, loose: bool = False
+) -> bool:
     if "error" in theirs or "error" in ours:
         both = "error" in theirs and "error" in ours
         return both and accepted(theirs["error"], ours["error"])
@@ -95,7 +99,7 @@ def fits(spec: Any, value: Any) -> bool:
 
 
 def _scale(program: Data) -> float:
-    """The largest finite operand times the number of items: what a sum's rounding is relative to."""
+    """The largest finite operand times the number of items: for the rounding of sums."""
     top = 0.0
     for data in program["operands"]:
         if data[0] in EPSILON:
@@ -127,14 +131,16 @@ def _refusal_problem(theirs: Data, error: Data) -> str | None:
     rows = theirs["rows"]
     if all("error" in row and accepted(row["error"], error["error"]) for row in rows):
         return None
-    return f"refused: {show(error)}\n  TensorFlow {show(theirs.get('refused') or theirs['rows'][0])}"
+    return (
+        f"refused: {show(error)}\n  TensorFlow {show(theirs.get('refused') or theirs['rows'][0])}"
+    )
 
 
 def _same_in_map(row: Data, event: Data, loose: bool) -> bool:
     if "error" in row and "error" in event:
         first, second = row["error"][0], event["error"][0]
         if first == "OUT_OF_RANGE":  # would be the end of the data: a map says another code
-            return second == "INVALID_ARGUMENT"
+            return bool(second == "INVALID_ARGUMENT")
         return first in event["error"] or second in row["error"]
     if "error" in row or "error" in event:
         return False
@@ -171,7 +177,9 @@ def spec_problem(theirs: Any, ours: Any) -> str | None:
         _narrower(a, b) for a, b in zip(leaves(theirs), leaves(ours), strict=True)
     ):
         word = "more precise element_spec"
-    return f"{word}: TensorFlow {json.dumps(leaves(theirs))}\n         ours {json.dumps(leaves(ours))}"
+    return (
+        f"{word}: TensorFlow {json.dumps(leaves(theirs))}\n         ours {json.dumps(leaves(ours))}"
+    )
 
 
 def _narrower(theirs: Any, ours: Any) -> bool:
@@ -179,4 +187,4 @@ def _narrower(theirs: Any, ours: Any) -> bool:
         return bool(theirs[0] == ours[0])
     if ours[1] is None or len(theirs[1]) != len(ours[1]):
         return False
-    return all(a is None or a == b for a, b in zip(theirs[1], ours[1], strict=True))
+    return all(bool(a is None or a == b) for a, b in zip(theirs[1], ours[1], strict=True))

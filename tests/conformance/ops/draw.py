@@ -19,7 +19,10 @@ ALL = (*NUMBERS, "bool", "string")
 
 TEXTS = [
     *(text.encode() for text in ("", "a", "abc", "A b  c", " x ", "12", "-3.5", "1e3", "nan")),
-    *(text.encode() for text in ("0x1F", "12x", "\u00e4\u00f6 \u00dc", "\u65e5\u672c\u8a9e", "a,b,,c")),
+    *(
+        text.encode()
+        for text in ("0x1F", "12x", "\u00e4\u00f6 \u00dc", "\u65e5\u672c\u8a9e", "a,b,,c")
+    ),
     *(text.encode() for text in ("aXbXc", "\n\tq\r", "\U0001f600!", "9223372036854775807")),
     *(b"hello world", b"YWJj", b"x" * 20, b"\xff\xfe", b"nul\0in"),
 ]

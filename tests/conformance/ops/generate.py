@@ -11,7 +11,15 @@ from .draw import Draw
 from .packing import pack
 from .table import ELSEWHERE, TABLE, Case
 
-__all__ = ["ELSEWHERE", "TABLE", "program", "programs", "table_arrays", "table_math", "table_strings"]
+__all__ = [
+    "ELSEWHERE",
+    "TABLE",
+    "program",
+    "programs",
+    "table_arrays",
+    "table_math",
+    "table_strings",
+]
 
 # Their lists would be stacked by a map: a tuple stays one.
 LISTS = ("split", "unstack")

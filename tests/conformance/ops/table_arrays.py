@@ -310,8 +310,8 @@ def range_(d: Draw, f: str) -> str:
     dtype = d.dtype(("int32", "int64", "float32", "float64"))
     if d.chance(0.3):
         d.operand("int32", [])
-        given = d.choice(("4", "0", "1, 5", "5, 1, -1", "0, 1, 0.25", "2.5", "1, 3, dtype=tf.float32",
-                          "5, dtype=tf.int64", "3, 1", "0, 3, 0", "-2"))  # fmt: skip
+        given = d.choice(("4", "0", "1, 5", "5, 1, -1", "0, 1, 0.25", "2.5",
+                          "1, 3, dtype=tf.float32",                           "5, dtype=tf.int64", "3, 1", "0, 3, 0", "-2"))  # fmt: skip
         return f"tf.{f}({given})"
     start, limit = d.operand(dtype, [], (-3, 3)), d.operand(dtype, [], (-3, 6))
     # Rows of a map must agree in length for their stack, not for the map.
@@ -360,7 +360,7 @@ def numpy_function(d: Draw, f: str) -> str:
     return f"tf.{f}(lambda x: x + x, [{x}], tf.{dtype})"
 
 
-RANDOM_SHAPES = ([], [1], [3], [2, 3], [0], [5, 2], [17])
+RANDOM_SHAPES: tuple[list[int], ...] = ([], [1], [3], [2, 3], [0], [5, 2], [17])
 
 
 @case("random.stateless_uniform")

@@ -16,7 +16,7 @@ def texts(d: Draw, low: int = 0, high: int = 3) -> str:
 
 @case("strings.lower strings.upper strings.length")
 def letters(d: Draw, f: str) -> str:
-    options = ("", ", encoding='utf-8'")
+    options: tuple[str, ...] = ("", ", encoding='utf-8'")
     if f.endswith("length"):
         options = ("", ", unit='UTF8_CHAR'", ", unit='BYTE'")
     return f"tf.{f}({texts(d)}{d.choice(options)})"
@@ -52,7 +52,19 @@ def reduce_join(d: Draw, f: str) -> str:
     return f"tf.{f}({d.operand('string', shape)}{d.axes(len(shape))}{more})"
 
 
-PATTERNS = ("a", "[a-z]+", r"\\s", "(b)(c)?", "^a.*", "", "X|b", r"\\d+", "(", r"(\\w)(\\w)", "[^a]")
+PATTERNS = (
+    "a",
+    "[a-z]+",
+    r"\\s",
+    "(b)(c)?",
+    "^a.*",
+    "",
+    "X|b",
+    r"\\d+",
+    "(",
+    r"(\\w)(\\w)",
+    "[^a]",
+)
 
 
 @case("strings.regex_full_match strings.regex_replace")
@@ -81,7 +93,9 @@ def substr(d: Draw, f: str) -> str:
 @case("strings.split")
 def split(d: Draw, f: str) -> str:
     x = d.operand("string", [])
-    more = d.choice(("", ", ','", ", sep='X'", ", ' '", ", sep=',', maxsplit=1", ", maxsplit=1", ", ''"))
+    more = d.choice(
+        ("", ", ','", ", sep='X'", ", ' '", ", sep=',', maxsplit=1", ", maxsplit=1", ", ''")
+    )
     return f"tf.{f}({x}{more})"
 
 
@@ -101,7 +115,7 @@ def to_number(d: Draw, f: str) -> str:
     pool = [b"12", b"-3", b"2.5", b"1e3", b" 7 ", b"nan", b"-inf", b"0", b"00012", b"1_0", b"0x1F",
             b"", b"x", b"2147483648", b"9223372036854775808", b"1e40", b"+5", b".5", b"5.",
             b"16777217", b"0.1", b"1e-45", b"3.4028236e38"]  # fmt: skip
-    sure = pool[:2] + [b"0", b"00012", b" 7 "]
+    sure = [*pool[:2], b"0", b"00012", b" 7 "]
     shape = d.shape(0, 2)
     count = int(np.prod([d.rows, *shape], dtype=int))
     array = np.empty(count, object)
@@ -109,7 +123,9 @@ def to_number(d: Draw, f: str) -> str:
     array[:] = [d.choice(some) for _ in range(count)]
     d.operand("string", shape)
     d.operands[-1] = array.reshape([d.rows, *shape])
-    kind = d.choice(("", "", ", tf.int32", ", tf.int64", ", tf.float64", ", tf.float32", ", tf.int16"))
+    kind = d.choice(
+        ("", "", ", tf.int32", ", tf.int64", ", tf.float64", ", tf.float32", ", tf.int16")
+    )
     return f"tf.{f}(a{kind})"
 
 
@@ -140,7 +156,9 @@ def decode_base64(d: Draw, f: str) -> str:
     count = int(np.prod([d.rows, *shape], dtype=int))
     array = np.empty(count, object)
     for i in range(count):
-        text = base64.urlsafe_b64encode(bytes(d.rng.randrange(256) for _ in range(d.choice((0, 1, 2, 3, 7)))))
+        text = base64.urlsafe_b64encode(
+            bytes(d.rng.randrange(256) for _ in range(d.choice((0, 1, 2, 3, 7))))
+        )
         array[i] = text if d.chance(0.5) else text.rstrip(b"=")
         if d.chance(0.03):
             array[i] = b"*&"
