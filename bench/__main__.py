@@ -1,18 +1,17 @@
-"""Dispatch `python -m bench NAME ...` to a benchmark; the only one so far is `engine`."""
+"""Dispatch `python -m bench NAME ...` to a suite: `engine` or `functions`."""
 
 import sys
 
 from bench import engine
-
-BENCHMARKS = {"engine": engine.main}
+from bench.suites import SUITES
 
 
 def main(arguments: list[str]) -> int:
-    """Run the benchmark named first; without a known name, list the names."""
-    if not arguments or arguments[0] not in BENCHMARKS:
-        print(f"usage: python -m bench {{{','.join(BENCHMARKS)}}} ...", file=sys.stderr)
+    """Run the suite named first; without a known name, list the names."""
+    if not arguments or arguments[0] not in SUITES:
+        print(f"usage: python -m bench {{{','.join(SUITES)}}} ...", file=sys.stderr)
         return 2
-    return BENCHMARKS[arguments[0]](arguments[1:])
+    return engine.main(SUITES[arguments[0]], arguments[1:])
 
 
 if __name__ == "__main__":

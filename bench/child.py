@@ -1,8 +1,8 @@
 """Measure one function of one system in this process and print the figures as a JSON line.
 
-    python -m bench.child SYSTEM FUNCTION
+    python -m bench.child SUITE SYSTEM FUNCTION
 
-FUNCTION is a task's name, or `task__variant`, in `bench/systems/SYSTEM.py`. It builds a pipeline
+FUNCTION is a task's name, or `task__variant`, in the suite's `SYSTEM.py`. It builds a pipeline
 and returns it. A warm epoch is checked value by value; the timed epochs only count elements.
 """
 
@@ -16,9 +16,11 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from types import ModuleType
+from typing import Any
 
 from bench import usage
-from bench.tasks import TASKS, Case, Task
+from bench.suites import SUITES, Suite
+from bench.tasks import Case, Missing, Task
 
 LEAST_TIMED_S = 0.4  # short epochs repeat until so much time was measured
 Make = Callable[[Case], Iterable[object]]
@@ -36,13 +38,13 @@ def consume(pipeline: Iterable[object], sleep_s: float) -> int:
     return count
 
 
-def epochs(make: Make, task: Task, n: int) -> dict[str, float]:
+def epochs(make: Make, of: type[Case], task: Task, n: int) -> dict[str, float]:
     """Warm, check, then time whole epochs: building the pipeline is part of each."""
-    case = Case(task, n)
+    case = of(task, n)
     case.prepare()
     usage.forget_peak()
     before_mb = usage.rss_mb()
-    warm = Case(task, min(n, task.warm_items))
+    warm = of(task, min(n, task.warm_items))
     warm.check(make(warm))
     gc.collect()
     usage.forget_peak()
@@ -65,19 +67,19 @@ def epochs(make: Make, task: Task, n: int) -> dict[str, float]:
         "items": n,
         "epochs": done,
         "others_cores": max(0.0, busy - cpu) / wall,
-    }
+    } | case.extra()
 
 
-def start_up(system: str) -> dict[str, float]:
+def start_up(suite: Suite, system: str) -> dict[str, float]:
     """Import the library, then build the first pipeline and take its first element."""
     rss, cpu, start = usage.rss_mb(), time.process_time(), time.perf_counter()
-    module = load(system)
+    module = load(suite, system)
     figures = {
         "import_ms": (time.perf_counter() - start) * 1e3,
         "import_cpu_ms": (time.process_time() - cpu) * 1e3,
         "import_mb": usage.rss_mb() - rss,
     }
-    case = Case(TASKS["p12"], 10)
+    case = suite.case(suite.tasks["p12"], 10)
     cpu, start = time.process_time(), time.perf_counter()
     first = next(iter(module.p12(case)))
     figures["first_ms"] = (time.perf_counter() - start) * 1e3
@@ -86,23 +88,28 @@ def start_up(system: str) -> dict[str, float]:
     return figures
 
 
-def load(system: str) -> ModuleType:
+def load(suite: Suite, system: str) -> ModuleType:
     """Import a system's file, and with it the library."""
-    return importlib.import_module(f"bench.systems.{system}")
+    return importlib.import_module(f"bench.{suite.package}.{system}")
 
 
-def main(system: str, function: str) -> None:
+def main(name: str, system: str, function: str) -> None:
     """Print the figures and leave without the library's shutdown, which is not measured."""
-    task = TASKS[function.partition("__")[0]]
+    suite = SUITES[name]
+    task = suite.tasks[function.partition("__")[0]]
+    figures: dict[str, Any]
     if task.name == "p12":
-        figures = start_up(system)
+        figures = start_up(suite, system)
     else:
-        module = load(system)
+        module = load(suite, system)
         n = getattr(module, "ITEMS", {}).get(task.name, task.items)
-        figures = epochs(getattr(module, function), task, n)
+        try:
+            figures = epochs(getattr(module, function), suite.case, task, n)
+        except Missing as note:
+            figures = {"skipped": str(note)}
     print(json.dumps(figures), flush=True)
     os._exit(0)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    main(*sys.argv[1:4])

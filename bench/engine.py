@@ -1,4 +1,4 @@
-"""Measure the engine, its peers and the limits in one interleaved run: `python -m bench engine`.
+"""Measure a suite's systems in one interleaved run: `python -m bench engine` or `functions`.
 
 One process a measurement. A round measures every function of a task once, and every round starts
 at another system, so a disturbance of the machine falls on all of them alike.
@@ -7,7 +7,6 @@ at another system, so a disturbance of the machine falls on all of them alike.
 from __future__ import annotations
 
 import argparse
-import ast
 import json
 import os
 import signal
@@ -17,10 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import environments, report, usage
-from bench.tasks import TASKS
+from bench.suites import Suite
 
 RESULTS = environments.ROOT / "build" / "bench"
-SYSTEMS = environments.ROOT / "bench" / "systems"
 SAMPLE_S = 0.2
 QUIET = {
     "OPENBLAS_NUM_THREADS": "1",  # NumPy's import would start and spin one thread a core
@@ -34,6 +32,7 @@ QUIET = {
 class Subject:
     """One function of one system."""
 
+    suite: Suite
     system: str
     function: str
     python: Path
@@ -43,17 +42,10 @@ class Subject:
         """How the tables name it: the system, then the variant."""
         return f"{self.system.strip('_')} {self.function.partition('__')[2]}".strip()
 
-
-def functions(system: str) -> tuple[str, list[str]]:
-    """A system's environment and its task functions, read without importing the library."""
-    tree = ast.parse((SYSTEMS / f"{system}.py").read_text())
-    environment = next(
-        str(ast.literal_eval(node.value))
-        for node in tree.body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "ENVIRONMENT"
-    )
-    names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-    return environment, [name for name in names if name.partition("__")[0] in TASKS]
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """What `bench.child` is asked for."""
+        return self.suite.name, self.system, self.function
 
 
 def child_environment() -> dict[str, str]:
@@ -66,7 +58,7 @@ def child_environment() -> dict[str, str]:
 def measure(subject: Subject, timeout_s: float) -> dict[str, float | str]:
     """Run one measuring process; a failure is a result too, under the key `error`."""
     child = subprocess.Popen(
-        [str(subject.python), "-m", "bench.child", subject.system, subject.function],
+        [str(subject.python), "-m", "bench.child", *subject.names],
         cwd=environments.ROOT,
         env=child_environment(),
         stdout=subprocess.PIPE,
@@ -97,25 +89,35 @@ def measure(subject: Subject, timeout_s: float) -> dict[str, float | str]:
     return figures
 
 
-def subjects(systems: list[str], tasks: list[str]) -> dict[str, list[Subject]]:
+def subjects(suite: Suite, systems: list[str], tasks: list[str]) -> dict[str, list[Subject]]:
     """What to measure for each task; a system without an environment is reported and left out."""
     found: dict[str, list[Subject]] = {task: [] for task in tasks}
     for system in systems:
-        environment, names = functions(system)
         try:
-            python = environments.python_of(environment)
+            python = environments.python_of(str(suite.constant(system, "ENVIRONMENT")))
         except RuntimeError as error:
             print(f"{system}: left out: {error}", flush=True)
             continue
-        for name in names:
+        for name in suite.functions(system):
             if (task := name.partition("__")[0]) in found:
-                found[task].append(Subject(system, name, python))
+                found[task].append(Subject(suite, system, name, python))
     return found
 
 
-def run(chosen: dict[str, list[Subject]], rounds: int, timeout_s: float) -> report.Results:
-    """All rounds of all tasks; who fails is not asked again in that task."""
-    results: report.Results = {task: {} for task in chosen}
+def left_out(suite: Suite, systems: list[str], tasks: list[str]) -> report.Results:
+    """A row for every task a system cannot be asked, with the reason."""
+    results: report.Results = {task: {} for task in tasks}
+    for system in systems:
+        for task, reason in suite.without(system).items():
+            if task in results:
+                results[task][system.strip("_")] = [{"skipped": reason}]
+    return results
+
+
+def run(
+    chosen: dict[str, list[Subject]], rounds: int, timeout_s: float, results: report.Results
+) -> report.Results:
+    """All rounds of all tasks, added to `results`; who fails is not asked again in that task."""
     for task, row in chosen.items():
         failed: set[Subject] = set()
         for number in range(rounds):
@@ -125,19 +127,19 @@ def run(chosen: dict[str, list[Subject]], rounds: int, timeout_s: float) -> repo
                     continue
                 figures = measure(subject, timeout_s)
                 results[task].setdefault(subject.label, []).append(figures)
-                if "error" in figures:
+                if report.fruitless(figures):
                     failed.add(subject)
-                brief = report.brief(TASKS[task], figures)
+                brief = report.brief(subject.suite.tasks[task], figures)
                 print(f"{task} round {number + 1}/{rounds} {subject.label}: {brief}", flush=True)
     return results
 
 
-def main(arguments: list[str]) -> int:
+def main(suite: Suite, arguments: list[str]) -> int:
     """Measure, print and save. The exit code tells whether Spillway delivered, not how fast."""
-    names = sorted(path.stem for path in SYSTEMS.glob("*.py") if path.stem != "__init__")
-    known = {name.strip("_"): name for name in names}
-    parser = argparse.ArgumentParser(prog="python -m bench engine", description=__doc__)
-    parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
+    known = {name.strip("_"): name for name in suite.systems()}
+    tasks = list(suite.tasks)
+    parser = argparse.ArgumentParser(prog=f"python -m bench {suite.name}", description=__doc__)
+    parser.add_argument("--tasks", nargs="+", choices=tasks, default=tasks)
     parser.add_argument("--systems", nargs="+", choices=list(known), default=list(known))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--timeout", type=float, default=180, help="seconds for a measurement")
@@ -145,15 +147,17 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     if options.show:
         saved = json.loads(options.show.read_text())
-        print(report.markdown(saved["results"], saved["machine"]))
+        print(report.markdown(suite, saved["results"], saved["machine"]))
         return 0
-    chosen = subjects([known[name] for name in options.systems], options.tasks)
+    systems = [known[name] for name in options.systems]
+    chosen = subjects(suite, systems, options.tasks)
     machine = report.machine()
-    results = run(chosen, options.rounds, options.timeout)
+    without = left_out(suite, systems, options.tasks)
+    results = run(chosen, options.rounds, options.timeout, without)
     RESULTS.mkdir(parents=True, exist_ok=True)
-    path = RESULTS / time.strftime("engine-%Y%m%d-%H%M%S.json")
+    path = RESULTS / time.strftime(f"{suite.name}-%Y%m%d-%H%M%S.json")
     path.write_text(json.dumps({"machine": machine, "results": results}, indent=1))
-    text = report.markdown(results, machine)
+    text = report.markdown(suite, results, machine)
     path.with_suffix(".md").write_text(text)
     print(f"\n{text}\nsaved: {path.relative_to(environments.ROOT)} and .md")
     ours = [runs[-1] for rows in results.values() for k, runs in rows.items() if report.ours(k)]

@@ -8,7 +8,9 @@ import statistics
 from pathlib import Path
 
 from bench.goals import GOALS, Goal
-from bench.tasks import TASKS, Task
+from bench.physical import distances
+from bench.suites import Suite
+from bench.tasks import Task
 
 Figures = dict[str, float | str]
 Results = dict[str, dict[str, list[Figures]]]
@@ -26,6 +28,7 @@ START_COLUMNS = {
     "first_ms": "first element ms",
     "first_cpu_ms": "its CPU ms",
 }
+EXTRA_COLUMNS = {"window": "calls at a time"}  # of some tasks
 BUSY_CORES = 0.3
 ENOUGH_ROUNDS = 5
 
@@ -65,10 +68,22 @@ def spread(found: list[float]) -> str:
     return f"{short(statistics.median(found))} ({short(min(found))}-{short(max(found))})"
 
 
+def fruitless(figures: Figures) -> bool:
+    """Whether nothing was measured, and asking again is no use."""
+    return "error" in figures or "skipped" in figures
+
+
+def reason(figures: Figures) -> str:
+    """Why nothing was measured."""
+    if "skipped" in figures:
+        return f"skipped: {figures['skipped']}"
+    return f"failed: {figures.get('error')}"
+
+
 def brief(task: Task, figures: Figures) -> str:
     """A measurement in a few words, for the progress line."""
-    if "error" in figures:
-        return f"failed: {figures['error']}"
+    if fruitless(figures):
+        return reason(figures)
     shown = START_COLUMNS if task.name == "p12" else COLUMNS
     return ", ".join(f"{name} {short(float(figures[key]))}" for key, name in shown.items())
 
@@ -105,36 +120,43 @@ def verdict(goal: Goal, rows: dict[str, list[Figures]]) -> str:
 
 
 def table(task: Task, rows: dict[str, list[Figures]]) -> list[str]:
-    """The rows of a task, best first, each with its ratio to the best limit."""
+    """The rows of a task, best first, each with its ratio to the best limit and the best peer."""
     columns = START_COLUMNS if task.name == "p12" else COLUMNS
+    measured = [run for runs in rows.values() for run in runs]
+    found = {key: name for key, name in EXTRA_COLUMNS.items() if values(measured, key)}
+    columns = columns | found
     key = task.rank_by
 
     def order(label: str) -> float:
         return statistics.median(values(rows[label], key) or [float("inf")])
 
-    limits = [order(label) for label in rows if label.split()[0] == "limits"]
-    best = min(limits, default=float("inf"))
-    lines = [f"| system | {' | '.join(columns.values())} | x limit | items |"]
-    lines.append("|" + "-|" * (len(columns) + 3))
+    def ratio(label: str, others: list[str]) -> str:
+        best = min(map(order, others), default=float("inf"))
+        return f"{order(label) / best:.2f}" if best < float("inf") else "-"
+
+    limits = [label for label in rows if label.split()[0] == "limits"]
+    peers = [label for label in rows if not ours(label) and label not in limits]
+    lines = [f"| system | {' | '.join(columns.values())} | x limit | x best peer | items |"]
+    lines.append("|" + "-|" * (len(columns) + 4))
     for label in sorted(rows, key=order):
         runs = rows[label]
         if not values(runs, key):
-            lines.append(f"| {label} | failed: {runs[-1].get('error')} |" + " |" * 5)
+            lines.append(f"| {label} | {reason(runs[-1])} |" + " |" * (len(columns) + 2))
             continue
         cells = [spread(values(runs, column)) for column in columns]
-        ratio = f"{order(label) / best:.2f}" if best < float("inf") else "-"
+        ratios = f"{ratio(label, limits)} | {ratio(label, peers)}"
         items = f"{max(values(runs, 'items'), default=task.items):,.0f}"
-        lines.append(f"| {label} | {' | '.join(cells)} | {ratio} | {items} |")
+        lines.append(f"| {label} | {' | '.join(cells)} | {ratios} | {items} |")
     return lines
 
 
-def markdown(results: Results, machine: dict[str, str]) -> str:
+def markdown(suite: Suite, results: Results, machine: dict[str, str]) -> str:
     """The whole report."""
     everything = [run for rows in results.values() for runs in rows.values() for run in runs]
     rounds = max((len(runs) for rows in results.values() for runs in rows.values()), default=0)
     few = rounds < ENOUGH_ROUNDS
     lines = [
-        "# Engine benchmark",
+        f"# {suite.title}",
         "",
         f"{machine['cpu']}, Linux {machine['kernel']}, Python {machine['python']}. "
         f"Median (least-most) of {rounds} interleaved rounds"
@@ -145,9 +167,10 @@ def markdown(results: Results, machine: dict[str, str]) -> str:
         advice = ": distrust the wall times." if used > BUSY_CORES else "."
         lines.append(f"Other processes used {used:.2f} cores meanwhile (median){advice}")
     for name, rows in results.items():
-        task = TASKS[name]
+        task = suite.tasks[name]
         lines += ["", f"## {name}: {task.title}", "", *table(task, rows), ""]
         lines += [f"- goal, {g.text}: {verdict(g, rows)}" for g in GOALS if g.task == name]
         by = (COLUMNS | START_COLUMNS)[task.rank_by]
         lines.append(f"- rank by {by}: {ranks(task, rows)}")
+        lines += distances(task, rows, results)
     return "\n".join(lines) + "\n"

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 ROW_SHAPE = (224, 224, 3)
 IMAGES = 60_000
 PAUSE_S = 0.01
+
+
+class Missing(Exception):  # noqa: N818  (not an error: the row is skipped, with this note)
+    """What a task needs is not there yet."""
+
+
 Pipeline = Any  # an iterable of whatever its library calls an element
 
 
@@ -33,6 +39,7 @@ class Task:
     batch: int = 0
     rank_by: str = "cpu_us"
     consumer_sleep_s: float = 0.0
+    moves: int = 0  # bytes of an item that memory must carry, read and written once
 
 
 TASKS = {
@@ -111,6 +118,10 @@ class Case:
             _row()
         if self.task.name == "p6":
             _images()
+
+    def extra(self) -> dict[str, float]:
+        """Figures beyond those of every task."""
+        return {}
 
     def check(self, delivered: Iterable[object]) -> None:
         """Consume an epoch and raise `ValueError` unless it holds exactly the right values."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from bench import engine, report
+from bench import report
+from bench.function_tasks import FunctionCase
 from bench.goals import GOALS
+from bench.suites import FUNCTIONS, SUITES
 from bench.tasks import TASKS, Case
 
 
@@ -52,8 +55,29 @@ def test_wrong_values_are_not_accepted() -> None:
             case.check(delivered)
 
 
-@pytest.mark.parametrize("system", ["limits", "spillway_", "tf", "torch_", "grain_", "mlx"])
-def test_every_system_answers_every_task(system: str) -> None:
+def test_functions_are_checked_too() -> None:
+    """What a filter drops, and the one element a skip leaves, are counted."""
+    FunctionCase(FUNCTIONS.tasks["p3"], 9).check([np.array([3, 9, 15])])
+    FunctionCase(FUNCTIONS.tasks["p4"], 9).check([18])
+    with pytest.raises(ValueError, match="p3"):
+        FunctionCase(FUNCTIONS.tasks["p3"], 9).check([np.array([3, 9, 16])])
+
+
+def test_a_skipped_row_says_why() -> None:
+    """A peer without an answer stays in the table."""
+    measured = rows(spillway=[2.0], tf=[4.0], limits_numpy=[1.0]) | {"mlx": [{"skipped": "no x"}]}
+    lines = report.table(FUNCTIONS.tasks["image"], measured)
+    assert "| mlx | skipped: no x |" in lines[-1]
+    assert "| 2.00 | 0.50 |" in next(line for line in lines if line.startswith("| spillway"))
+
+
+@pytest.mark.parametrize(
+    ("suite", "system"),
+    [(suite, system) for suite in SUITES for system in SUITES[suite].systems()],
+)
+def test_every_system_answers_every_task(suite: str, system: str) -> None:
     """A missing function would silently drop a peer from a table."""
-    _, names = engine.functions(system)
-    assert {name.partition("__")[0] for name in names} == set(TASKS)
+    names = {name.partition("__")[0] for name in SUITES[suite].functions(system)}
+    without = set(SUITES[suite].without(system))
+    assert names | without == set(SUITES[suite].tasks)
+    assert not names & without

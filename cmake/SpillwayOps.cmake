@@ -14,15 +14,32 @@ function(spillway_operator name)
 endfunction()
 
 # spillway_op(add): the same for an op on tensors, in graph/ops. With STRINGS, the file also
-# defines its twin for strings, add_strings.
+# defines its twin for strings, add_strings. With IN family, its test is one of family_test.cc.
 function(spillway_op name)
+  cmake_parse_arguments(PARSE_ARGV 1 op "STRINGS" "IN" "")
   set(dir ${PROJECT_SOURCE_DIR}/src/spillway/graph/ops)
+  set(test ${name})
+  if(op_IN)
+    set(test ${op_IN})
+  endif()
+  if(NOT EXISTS ${dir}/${test}_test.cc)
+    message(FATAL_ERROR "op '${name}' has no graph/ops/${test}_test.cc")
+  endif()
   target_sources(spillway PRIVATE ${dir}/${name}.cc)
+  if(SPILLWAY_TESTS AND NOT op_IN)
+    target_sources(spillway_tests PRIVATE ${dir}/${name}_test.cc)
+    # GoogleTest's headers cost more than a small test: read once for those of a letter. Not for
+    # clang, whose tools want a command for each file.
+    if(NOT CMAKE_CXX_COMPILER_ID MATCHES Clang)
+      string(SUBSTRING ${name} 0 1 letter)
+      set_source_files_properties(${dir}/${name}_test.cc PROPERTIES UNITY_GROUP ops_${letter})
+    endif()
+  endif()
   # Loops are written to be vectorised, and to give the same numbers on every machine.
   set_source_files_properties(${dir}/${name}.cc PROPERTIES COMPILE_OPTIONS
     "-O3;-ffp-contract=off;-fno-math-errno")
   set_property(GLOBAL APPEND_STRING PROPERTY SPILLWAY_GRAPH_OPS "SW_OP(${name})\n")
-  if("STRINGS" IN_LIST ARGN)
+  if(op_STRINGS)
     set_property(GLOBAL APPEND_STRING PROPERTY SPILLWAY_GRAPH_OPS "SW_OP(${name}_strings)\n")
   endif()
 endfunction()

@@ -18,6 +18,7 @@ nanobind_add_module(_native NB_STATIC NB_SUPPRESS_WARNINGS
   python/native/numpy_guard.cc
   python/native/numpy_loops.cc
   python/native/objects.cc
+  python/native/operators.cc
   python/native/py_function.cc
   python/native/py_generator.cc
   python/native/python.cc

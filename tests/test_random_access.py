@@ -161,7 +161,8 @@ def test_an_error_names_the_element_the_stage_and_the_cause() -> None:
 
 def test_running_out_inside_a_function_is_not_a_missing_position() -> None:
     def ends(x: Any) -> Any:
-        raise sw.errors.OutOfRangeError("inner")
+        if x >= 0:
+            raise sw.errors.OutOfRangeError("inner")
 
     with pytest.raises(sw.errors.InvalidArgumentError):
         numbers(3).map(ends)[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import math
 import operator
 import pickle
@@ -12,8 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-import importlib
 
 
 def load(name: str) -> Any:
@@ -242,7 +241,9 @@ def test_shapes_broadcast_as_numpys_and_an_error_names_both() -> None:
     assert (x + Tensor(np.ones((1, 3), np.int32))).shape == (2, 3)
     y = Tensor(np.ones(4, np.int32))
     for symbol in set(OPERATORS) - {"@", "==", "!="}:
-        with pytest.raises(errors.ShapeError, match=r"(?s)\[2,3\] vs. \[4\].*made at .*test_tensor.py"):
+        with pytest.raises(
+            errors.ShapeError, match=r"(?s)\[2,3\] vs. \[4\].*made at .*test_tensor.py"
+        ):
             OPERATORS[symbol](x, y)
     with pytest.raises(ValueError):
         x + y

@@ -4,11 +4,12 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"
+#include "numpy_loops.h"
 #include "objects.h"
+#include "spillway/graph/control.h"
 #include "spillway/graph/evaluate.h"
 #include "spillway/graph/graph.h"
 #include "spillway/pipeline/graph_function.h"
-#include "numpy_loops.h"
 #include "tensors.h"
 
 namespace nb = nanobind;
@@ -22,7 +23,8 @@ using graph::Operand;
 using graph::ParamDef;
 using graph::ParamKind;
 
-// ---- Operands ------------------------------------------------------------------------------------
+// ---- Operands
+// ------------------------------------------------------------------------------------
 
 // The dtype each type letter stands for in one call.
 class Letters {
@@ -52,30 +54,12 @@ class Letters {
   std::array<std::optional<DType>, 26> found_;
 };
 
-// A plain Python number without a detour through NumPy; nullopt: not such a simple case.
-std::optional<Operand> number(PyObject* object, std::optional<DType> dtype) {
-  DType type = DType::kBool;
-  if (PyLong_CheckExact(object)) {
-    type = dtype.value_or(DType::kInt32);
-  } else if (PyFloat_CheckExact(object)) {
-    type = dtype.value_or(DType::kFloat32);
-    if (type != DType::kFloat32 && type != DType::kFloat64) return std::nullopt;
-  } else {
-    return std::nullopt;
-  }
-  if (!is_plain(type)) return std::nullopt;
-  auto made = make_tensor(tensor_account(), type, Shape(), Buffer::Ask::kOwed);
-  if (!made.ok()) return std::nullopt;
-  if (!write_scalar(object, type, made.value().mutable_data())) return std::nullopt;
-  return Operand{graph::Node::constant(std::move(made).value(), current_site()), 0};
-}
-
 std::optional<Operand> operand_from(PyObject* object, std::optional<DType> dtype) {
   if (is_tensor(object)) {
     const Operand& operand = operand_of(object);
     if (!dtype || operand.spec().dtype == *dtype) return operand;
   }
-  if (auto simple = number(object, dtype)) return simple;
+  if (auto simple = number_operand(object, dtype)) return simple;
   const std::string_view name = dtype ? name_of(*dtype) : std::string_view();
   const Ref wanted = dtype ? Ref::steal(PyUnicode_FromStringAndSize(
                                  name.data(), static_cast<Py_ssize_t>(name.size())))
@@ -86,7 +70,8 @@ std::optional<Operand> operand_from(PyObject* object, std::optional<DType> dtype
   return operand_of(made.get());
 }
 
-// ---- Parameters ----------------------------------------------------------------------------------
+// ---- Parameters
+// ----------------------------------------------------------------------------------
 
 bool integers(PyObject* object, std::vector<std::int64_t>& out) {
   const Ref list = Ref::steal(PyObject_CallOneArg(types().integers.get(), object));
@@ -165,34 +150,6 @@ void note_letters(PyObject* object, char letter, Letters& letters) {
   if (is_tensor(object)) letters.note(letter, operand_of(object).spec().dtype);
 }
 
-PyObject* outputs_of(const graph::NodePtr& node) {
-  const int count = static_cast<int>(node->outputs().size());
-  if (node->op().outputs == 1) return tensor_to_python(Operand{node, 0});
-  Ref out = Ref::steal(PyTuple_New(count));
-  for (int i = 0; out && i < count; ++i) {
-    PyTuple_SET_ITEM(out.get(), i, tensor_to_python(Operand{node, i}));
-  }
-  return out.release();
-}
-
-PyObject* finish(const OpDef& op, std::vector<Operand> operands, graph::Attrs attrs) {
-  auto made = graph::Node::make(op, std::move(operands), std::move(attrs), current_site());
-  if (!made.ok()) return raise(made.error());
-  const graph::NodePtr node = std::move(made).value();
-  if (graph::evaluate_at_once(*node)) {
-    const Operand root{node, 0};
-    Status status;
-    if (node->pending() <= 1) {
-      status = graph::evaluate(std::span(&root, 1), tensor_account());
-    } else {
-      const WithoutGil unlocked;
-      status = graph::evaluate(std::span(&root, 1), tensor_account());
-    }
-    if (!status.ok()) return raise(status);
-  }
-  return outputs_of(node);
-}
-
 // apply(op, *parameters): parameters in the order of the definition.
 PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const long index = PyLong_AsLong(args[0]);
@@ -240,7 +197,7 @@ PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count) {
         return nullptr;
       }
     }
-    return finish(op, std::move(operands), std::move(attrs));
+    return apply_op(op, std::move(operands), std::move(attrs));
   } catch (nb::python_error& error) {
     error.restore();
     return nullptr;
@@ -262,6 +219,12 @@ nb::object shape_to(const Shape& shape) {
 nb::object steal(PyObject* object) {
   if (object == nullptr) throw nb::python_error();
   return nb::steal(object);
+}
+
+std::vector<Operand> operands_of(nb::handle tensors) {
+  std::vector<Operand> out;
+  for (nb::handle tensor : tensors) out.push_back(operand_of(tensor.ptr()));
+  return out;
 }
 
 nb::dict describe(const OpDef& op, std::size_t index) {
@@ -300,7 +263,8 @@ void bind_graph(nb::module_& m) {
       .def_prop_ro("_dims", [](const NativeTensor& t) { return shape_to(t.value.spec().shape); })
       .def_prop_ro("_symbolic", [](const NativeTensor& t) { return t.value.node->symbolic(); })
       .def_prop_ro("_known", [](const NativeTensor& t) { return t.value.node->evaluated(); })
-      .def_prop_ro("_op", [](const NativeTensor& t) { return std::string(t.value.node->op().name); })
+      .def_prop_ro("_op",
+                   [](const NativeTensor& t) { return std::string(t.value.node->op().name); })
       .def_prop_ro("_line", [](const NativeTensor& t) { return t.value.node->line(); })
       .def_prop_ro("_id",
                    [](const NativeTensor& t) {
@@ -331,20 +295,25 @@ void bind_graph(nb::module_& m) {
         rules.constant = adopt;
         auto made = tensor_from(array.ptr(), rules);
         if (!made) throw nb::python_error();
-        return steal(tensor_to_python(
-            Operand{graph::Node::constant(std::move(*made), current_site()), 0}));
+        return steal(
+            tensor_to_python(Operand{graph::Node::constant(std::move(*made), current_site()), 0}));
       },
       nb::arg("array"), nb::arg("adopt") = false);
-  m.def("parameter", [](const std::string& dtype, nb::handle dims) {
-    Shape shape = Shape::unknown_rank();
-    if (!dims.is_none()) {
-      std::vector<std::int64_t> all;
-      for (nb::handle dim : dims) all.push_back(dim.is_none() ? -1 : nb::cast<std::int64_t>(dim));
-      shape = Shape(std::span<const std::int64_t>(all));
-    }
-    return steal(tensor_to_python(Operand{
-        graph::Node::parameter({dtype_from_name(dtype).value(), std::move(shape)}, nullptr), 0}));
-  }, nb::arg("dtype"), nb::arg("dims").none());
+  m.def(
+      "parameter",
+      [](const std::string& dtype, nb::handle dims) {
+        Shape shape = Shape::unknown_rank();
+        if (!dims.is_none()) {
+          std::vector<std::int64_t> all;
+          for (nb::handle dim : dims)
+            all.push_back(dim.is_none() ? -1 : nb::cast<std::int64_t>(dim));
+          shape = Shape(std::span<const std::int64_t>(all));
+        }
+        return steal(tensor_to_python(Operand{
+            graph::Node::parameter({dtype_from_name(dtype).value(), std::move(shape)}, nullptr),
+            0}));
+      },
+      nb::arg("dtype"), nb::arg("dims").none());
   m.def("graph_function", [](nb::list parameters, nb::list results, nb::handle structure,
                              const std::string& code, const std::string& name) {
     std::vector<graph::NodePtr> params;
@@ -354,6 +323,21 @@ void bind_graph(nb::module_& m) {
     return function_to_python(
         make_graph_function(graph::Graph::make(std::move(params), std::move(outs)),
                             structure_of(structure), code, name));
+  });
+  m.def("next_serial", [] { return graph::next_serial(); });
+  m.def("switch_case", [](nb::handle index, nb::list branches, std::int64_t mark) {
+    std::vector<std::vector<Operand>> all;
+    for (nb::handle results : branches) all.push_back(operands_of(results));
+    auto made = graph::make_switch(operand_of(index.ptr()), all, mark, current_site());
+    return steal(outputs_of(value_or_throw(std::move(made))));
+  });
+  m.def("while_loop", [](nb::list state, nb::list parameters, nb::handle condition, nb::list body,
+                         std::int64_t most, std::int64_t mark) {
+    std::vector<graph::NodePtr> own;
+    for (nb::handle p : parameters) own.push_back(operand_of(p.ptr()).node);
+    auto made = graph::make_while(operands_of(state), own, operand_of(condition.ptr()),
+                                  operands_of(body), most, mark, current_site());
+    return steal(outputs_of(value_or_throw(std::move(made))));
   });
   m.def("apply_ufunc", [](nb::handle ufunc, nb::list inputs, const std::string& out) {
     std::vector<Operand> operands;

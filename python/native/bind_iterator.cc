@@ -11,6 +11,7 @@
 #include "spillway/base/bytes.h"
 #include "spillway/base/interrupt.h"
 #include "spillway/pipeline/consumer.h"
+#include "tensors.h"
 
 namespace nb = nanobind;
 
@@ -43,6 +44,20 @@ Tensor by_itself(Tensor row) {
   return copy.ok() ? std::move(copy).value() : row;
 }
 
+// The same for a row that becomes a tensor: its bytes are the user's from now on, and still
+// counted.
+Tensor as_own(Tensor row) {
+  if (row.dtype() == DType::kVariant) return row;
+  const bool small = !is_plain(row.dtype()) || row.bytes() * 2 < row.buffer()->size();
+  if (small) {
+    auto copy = compact(tensor_account(), row, Buffer::Ask::kOwed);
+    if (copy.ok()) return std::move(copy).value();
+  } else {
+    row.buffer()->transfer(tensor_account());
+  }
+  return row;
+}
+
 // Tells the user, once, that what he keeps takes half of the limit; again only after he let most
 // of it go. `in_use` is what a loop that keeps nothing refers to. False: the warning is an error.
 bool warn_of_kept_elements(const Consumer& consumer, std::size_t in_use) {
@@ -65,8 +80,8 @@ bool warn_of_kept_elements(const Consumer& consumer, std::size_t in_use) {
 
 class NativeIterator {
  public:
-  explicit NativeIterator(std::unique_ptr<Consumer> consumer)
-      : consumer_(std::move(consumer)), box_(std::make_shared<AuditBox>()) {
+  NativeIterator(std::unique_ptr<Consumer> consumer, Leaves leaves)
+      : leaves_(leaves), consumer_(std::move(consumer)), box_(std::make_shared<AuditBox>()) {
     box_->follow(consumer_);
     alive().insert(consumer_.get());
   }
@@ -76,9 +91,8 @@ class NativeIterator {
   // New reference; null with an exception, or without one at the end.
   PyObject* next() {
     if (at_ >= rows_ && !refill()) return nullptr;
-    PyObject* out = single_ != nullptr
-                        ? give_leaf(*structure_, by_itself(single_->row(at_)), Leaves::kNumpy)
-                        : give_row();
+    PyObject* out = single_ != nullptr ? give_leaf(*structure_, handed(single_->row(at_)), leaves_)
+                                       : give_row();
     if (out == nullptr) return nullptr;
     ++at_;
     consumer_->handed_out(at_);
@@ -159,9 +173,14 @@ class NativeIterator {
 
   PyObject* give_row() {
     Row row = chunk_.row(at_);
-    for (Tensor& value : row.values) value = by_itself(std::move(value));
-    return give_nest(*structure_, row.values, Leaves::kNumpy);
+    for (Tensor& value : row.values) value = handed(std::move(value));
+    return give_nest(*structure_, row.values, leaves_);
   }
+  Tensor handed(Tensor row) const {
+    return leaves_ == Leaves::kNumpy ? by_itself(std::move(row)) : as_own(std::move(row));
+  }
+
+  Leaves leaves_;
 
   std::shared_ptr<Consumer> consumer_;
   std::shared_ptr<AuditBox> box_;
@@ -246,7 +265,8 @@ nb::dict audit_dict(const Audit& audit) {
   return out;
 }
 
-NativeIterator open_iterator(nb::handle node, std::int64_t read_ahead_ns, const std::string& name) {
+NativeIterator open_iterator(nb::handle node, std::int64_t read_ahead_ns, const std::string& name,
+                             bool tensors) {
   const NodePtr root = node_of(node.ptr());
   if (root == nullptr) throw nb::python_error();
   RunOptions options;
@@ -256,7 +276,7 @@ NativeIterator open_iterator(nb::handle node, std::int64_t read_ahead_ns, const 
     const WithoutGil free;
     return Consumer::open(root, options);
   }();
-  return NativeIterator(value_or_throw(std::move(consumer)));
+  return {value_or_throw(std::move(consumer)), tensors ? Leaves::kTensor : Leaves::kNumpy};
 }
 
 }  // namespace
@@ -294,7 +314,8 @@ void bind_iterator(nb::module_& m) {
       .def("_audit_box", [](const NativeIterator& it) { return it.box(); })
       .def("_audit", [](const NativeIterator& it) { return audit_dict(it.consumer().audit()); });
   m.def("shut_down", &shut_down);
-  m.def("open", &open_iterator, nb::arg("node"), nb::arg("read_ahead_ns"), nb::arg("name"));
+  m.def("open", &open_iterator, nb::arg("node"), nb::arg("read_ahead_ns"), nb::arg("name"),
+        nb::arg("tensors") = false);
 }
 
 }  // namespace spillway::python

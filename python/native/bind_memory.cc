@@ -4,10 +4,10 @@
 #include "bindings.h"
 #include "numpy_guard.h"
 #include "spillway/base/bytes.h"
+#include "spillway/base/workers.h"
 #include "spillway/memory/machine.h"
 #include "spillway/memory/slab_pool.h"
 #include "spillway/memory/spill_file.h"
-#include "spillway/pipeline/workers.h"
 
 namespace nb = nanobind;
 

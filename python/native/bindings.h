@@ -33,6 +33,7 @@ void close_accesses();
 void bind_access(nanobind::module_& m);
 void bind_spec(nanobind::module_& m);
 void bind_graph(nanobind::module_& m);
+void bind_operators(nanobind::module_& m);
 void bind_iterator(nanobind::module_& m);
 void bind_memory(nanobind::module_& m);
 

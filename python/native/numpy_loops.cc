@@ -1,5 +1,5 @@
-// NumPy's own loops as steps of a graph: `np.sin(x)` in a traced function is NumPy's sine to the last
-// bit, run on blocks, without the interpreter.
+// NumPy's own loops as steps of a graph: `np.sin(x)` in a traced function is NumPy's sine to the
+// last bit, run on blocks, without the interpreter.
 #include "numpy_loops.h"
 
 #include <numpy/ufuncobject.h>

@@ -2,23 +2,29 @@
 
 #include <nanobind/nanobind.h>
 
+#include <array>
+#include <optional>
+
 #include "spillway/graph/evaluate.h"
+#include "spillway/pipeline/run.h"
 
 namespace nb = nanobind;
 
 namespace spillway::python {
 namespace {
 
-// A code object and a line number: turned into words only when somebody asks.
+// A code object and a place in it: turned into words only when somebody asks.
 class FrameSite final : public graph::Site {
  public:
-  FrameSite(PyCodeObject* code, int line)
-      : code_(keep_object(Ref::borrow(reinterpret_cast<PyObject*>(code)))), line_(line) {}
+  FrameSite(PyCodeObject* code, int at)
+      : code_(keep_object(Ref::borrow(reinterpret_cast<PyObject*>(code)))), at_(at) {}
 
   std::string describe() const override {
     const WithGil gil;
-    const Ref text = Ref::steal(PyObject_CallFunction(types().describe_line.get(), "Oi",
-                                                      kept_object(code_), line_));
+    PyObject* code = kept_object(code_);
+    const int line = PyCode_Addr2Line(reinterpret_cast<PyCodeObject*>(code), at_);
+    const Ref text =
+        Ref::steal(PyObject_CallFunction(types().describe_line.get(), "Oi", code, line));
     const char* chars = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
     if (chars == nullptr) PyErr_Clear();
     return chars == nullptr ? std::string() : std::string(chars);
@@ -26,14 +32,38 @@ class FrameSite final : public graph::Site {
 
  private:
   const std::shared_ptr<void> code_;
-  const int line_;
+  const int at_;
 };
 
-// Whether a frame is the package's own: by the folder of its file.
-bool ours(PyCodeObject* code) {
+// What loops ask for again and again is remembered, by address: what is remembered is kept alive,
+// so that no other object can have its address. With the GIL; never destroyed.
+constexpr std::size_t kRemembered = 64;
+
+std::size_t slot_of(const void* object, int at) {
+  return (reinterpret_cast<std::uintptr_t>(object) / 16 + static_cast<std::size_t>(at)) %
+         kRemembered;
+}
+
+graph::SitePtr site_at(PyCodeObject* code, int at) {
+  struct Known {
+    PyCodeObject* code = nullptr;
+    int at = 0;
+    graph::SitePtr site;
+  };
+  static auto& known = *new std::array<Known, kRemembered>();
+  Known& slot = known[slot_of(code, at)];
+  if (slot.code != code || slot.at != at) {
+    slot.code = code;
+    slot.at = at;
+    slot.site = std::make_shared<FrameSite>(code, at);
+  }
+  return slot.site;
+}
+
+bool begins_as_ours(PyObject* filename) {
   const char* prefix = PyUnicode_AsUTF8(types().package.get());
   Py_ssize_t size = 0;
-  const char* file = PyUnicode_AsUTF8AndSize(code->co_filename, &size);
+  const char* file = PyUnicode_AsUTF8AndSize(filename, &size);
   if (file == nullptr) {
     PyErr_Clear();
     return false;
@@ -42,11 +72,34 @@ bool ours(PyCodeObject* code) {
   return name.starts_with(prefix) || name.starts_with("<spillway");
 }
 
+// Whether a frame is the package's own: by the folder of its file.
+bool ours(PyCodeObject* code) {
+  struct Known {
+    Ref filename;
+    bool ours = false;
+  };
+  static auto& known = *new std::array<Known, kRemembered>();
+  PyObject* filename = code->co_filename;
+  Known& slot = known[slot_of(filename, 0)];
+  if (slot.filename.get() != filename) {
+    slot.ours = begins_as_ours(filename);
+    slot.filename = Ref::borrow(filename);
+  }
+  return slot.ours;
+}
+
 }  // namespace
 
 const AccountPtr& tensor_account() {
   static const auto& account = *new AccountPtr(Budget::process().open_account("tensors"));
   return account;
+}
+
+Status evaluate_now(const graph::Operand& operand, bool may_wait) {
+  const AccountPtr* stage = UserCodeScope::current();
+  const bool waits = may_wait && stage == nullptr;
+  return graph::evaluate(std::span(&operand, 1), stage == nullptr ? tensor_account() : *stage,
+                         waits ? Buffer::Ask::kRequired : Buffer::Ask::kOwed);
 }
 
 bool is_tensor(PyObject* object) {
@@ -81,7 +134,7 @@ const Tensor* evaluated(PyObject* tensor) {
   {
     const graph::Operand held = operand;
     const WithoutGil unlocked;
-    status = graph::evaluate(std::span(&held, 1), tensor_account());
+    status = evaluate_now(held, true);
   }
   if (!status.ok()) {
     raise(status);
@@ -97,7 +150,7 @@ graph::SitePtr current_site() {
     PyCodeObject* code = PyFrame_GetCode(frame);
     const bool skip = ours(code);
     if (!skip) {
-      auto site = std::make_shared<FrameSite>(code, PyFrame_GetLineNumber(frame));
+      auto site = site_at(code, PyFrame_GetLasti(frame));
       Py_DECREF(code);
       Py_DECREF(frame);
       return site;
@@ -108,6 +161,52 @@ graph::SitePtr current_site() {
     frame = back;
   }
   return nullptr;
+}
+
+PyObject* outputs_of(const graph::NodePtr& node) {
+  const int count = static_cast<int>(node->outputs().size());
+  if (node->op().outputs == 1) return tensor_to_python(graph::Operand{node, 0});
+  Ref out = Ref::steal(PyTuple_New(count));
+  for (int i = 0; out && i < count; ++i) {
+    PyTuple_SET_ITEM(out.get(), i, tensor_to_python(graph::Operand{node, i}));
+  }
+  return out.release();
+}
+
+std::optional<graph::Operand> number_operand(PyObject* object, std::optional<DType> dtype) {
+  DType type = DType::kBool;
+  if (PyLong_CheckExact(object)) {
+    type = dtype.value_or(DType::kInt32);
+  } else if (PyFloat_CheckExact(object)) {
+    type = dtype.value_or(DType::kFloat32);
+    if (type != DType::kFloat32 && type != DType::kFloat64) return std::nullopt;
+  } else {
+    return std::nullopt;
+  }
+  if (!is_plain(type)) return std::nullopt;
+  auto made = make_tensor(tensor_account(), type, Shape(), Buffer::Ask::kOwed);
+  if (!made.ok()) return std::nullopt;
+  if (!write_scalar(object, type, made.value().mutable_data())) return std::nullopt;
+  return graph::Operand{graph::Node::constant(std::move(made).value(), current_site()), 0};
+}
+
+PyObject* apply_op(const graph::OpDef& op, std::vector<graph::Operand> operands,
+                   graph::Attrs attrs) {
+  auto made = graph::Node::make(op, std::move(operands), std::move(attrs), current_site());
+  if (!made.ok()) return raise(made.error());
+  const graph::NodePtr node = std::move(made).value();
+  if (graph::evaluate_at_once(*node)) {
+    const graph::Operand root{node, 0};
+    Status status;
+    if (graph::is_small(*node)) {  // too little to let another thread in
+      status = evaluate_now(root, false);
+    } else {
+      const WithoutGil unlocked;
+      status = evaluate_now(root, true);
+    }
+    if (!status.ok()) return raise(status);
+  }
+  return outputs_of(node);
 }
 
 }  // namespace spillway::python

@@ -12,6 +12,9 @@ struct NativeTensor {
 };
 
 const AccountPtr& tensor_account();
+// Computes a tensor's value. Inside a user function the stage that calls it pays, and never waits
+// for memory (its thread may be a pool's, R12); elsewhere the user's tensors do.
+Status evaluate_now(const graph::Operand& operand);
 
 bool is_tensor(PyObject* object);
 // Only of what is_tensor.
@@ -24,5 +27,11 @@ PyObject* tensor_to_python(Tensor value);
 const Tensor* evaluated(PyObject* tensor);
 // The line of the user's code that is running.
 graph::SitePtr current_site();
+// A plain Python number without a detour through NumPy; nullopt: not such a simple case.
+std::optional<graph::Operand> number_operand(PyObject* object, std::optional<DType> dtype);
+// An op on its operands, run at once where waiting gains nothing. A new reference, a tuple of
+// several outputs, or null with an exception.
+PyObject* apply_op(const graph::OpDef& op, std::vector<graph::Operand> operands,
+                   graph::Attrs attrs);
 
 }  // namespace spillway::python

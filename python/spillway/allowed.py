@@ -11,32 +11,34 @@ from typing import Any
 
 import numpy as np
 
-_BUILTINS = (
-    "abs all any bool bytes callable complex dict divmod enumerate filter float frozenset getattr "
-    "hasattr int isinstance issubclass iter len list map max min next pow range repr reversed round "
-    "set slice sorted str sum tuple type zip super"
-)
-_NUMPY = (
-    "array asarray zeros ones full empty arange linspace eye identity zeros_like ones_like full_like "
-    "reshape transpose expand_dims squeeze concatenate stack where clip sum prod mean std var max min "
-    "amax amin argmax argmin all any sort argsort cumsum take flip ravel split tile repeat dot matmul "
-    "ndim shape size broadcast_to dtype iinfo finfo result_type isscalar iscomplexobj prod "
-    "array_equal round moveaxis swapaxes roll pad diff outer"
-)
+_BUILTINS = """
+abs all any bool bytes callable complex dict divmod enumerate filter float frozenset getattr
+hasattr int isinstance issubclass iter len list map max min next pow range repr reversed round
+set slice sorted str sum super tuple type zip
+"""
+_NUMPY = """
+all amax amin any arange argmax argmin argsort array array_equal asarray broadcast_to clip
+concatenate cumsum diff dot dtype empty expand_dims eye finfo flip full full_like identity iinfo
+iscomplexobj isscalar linspace matmul max mean min moveaxis ndim ones ones_like outer pad prod
+ravel repeat reshape result_type roll round shape size sort split squeeze stack std sum swapaxes
+take tile transpose var where zeros zeros_like
+"""
 _PURE_MODULES = (math, operator)
-# Methods without effects, by name: of tensors, shapes, dicts, strings, tuples.
-METHODS = frozenset(
-    "get_shape as_list numpy items keys values get copy index count is_compatible_with with_rank "
-    "with_rank_at_least merge_with concatenate is_fully_defined num_elements assert_has_rank "
-    "lower upper strip split join startswith endswith format encode decode replace title "
-    "_replace _asdict astype reshape item tolist set_shape ravel flatten transpose sum mean max min "
-    "batch repeat take skip map filter shuffle zip prefetch enumerate cache window interleave "
-    "flat_map concatenate reduce get_single_element cardinality scan take_while padded_batch shard unbatch has_value get_value".split()
-)
+_METHODS = """
+_asdict _replace as_list assert_has_rank astype batch cache cardinality concatenate copy count
+decode encode endswith enumerate filter flat_map flatten format get get_shape get_single_element
+get_value has_value index interleave is_compatible_with is_fully_defined item items join keys
+lower map max mean merge_with min num_elements numpy padded_batch prefetch ravel reduce repeat
+replace reshape scan set_shape shard shuffle skip split startswith strip sum take take_while
+title tolist transpose unbatch upper values window with_rank with_rank_at_least zip
+"""
+# Methods without effects, by name: of tensors, shapes, datasets, dicts, strings, tuples.
+METHODS = frozenset(_METHODS.split())
+_CHANGES = """
+add append clear discard extend insert pop popitem remove reverse setdefault sort update
+"""
 # Methods that change their object: fine on one made inside.
-CHANGING = frozenset(
-    "append extend insert update setdefault pop popitem add remove discard clear sort reverse".split()
-)
+CHANGING = frozenset(_CHANGES.split())
 
 _functions: set[int] = {id(getattr(builtins, name)) for name in _BUILTINS.split()}
 _functions |= {id(getattr(np, name)) for name in _NUMPY.split() if hasattr(np, name)}

@@ -65,7 +65,11 @@ def apply_operator(
                 declared = signature if definition["name"] in _RESULTS else None
                 traced = (op, definition["name"]) in _OF_ELEMENTS and caller is not None
                 of = caller._node.structure if traced and caller is not None else None
-                params.append(function(value, declared, of, lenient=any(v is not None for v in policy.values())))
+                params.append(
+                    function(
+                        value, declared, of, lenient=any(v is not None for v in policy.values())
+                    )
+                )
         else:
             params.append(_convert(kind, value, op, definition["name"]))
     return make(op, params, inputs, name, policy)
@@ -117,7 +121,9 @@ def element(value: Any, adopt: bool) -> Any:
     if opaque.tracing():
         from spillway.symbolic import stand_in
 
-        lists = nest.map_structure(lambda leaf: to_tensor(leaf) if isinstance(leaf, list) else leaf, value)
+        lists = nest.map_structure(
+            lambda leaf: to_tensor(leaf) if isinstance(leaf, list) else leaf, value
+        )
         value = nest.map_structure(stand_in, lists)
     return _native.element(value, None, adopt)
 

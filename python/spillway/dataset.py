@@ -152,11 +152,15 @@ class Dataset(Operators):
 
     def __iter__(self) -> Any:
         """A fresh pass. Many may run at a time; each has `save`, `restore`, `close`, `audit`."""
+        return self._open(False)
+
+    def _open(self, tensors: bool) -> Any:
+        """A pass that hands out tensors, or NumPy's values."""
         if opaque.tracing():
             raise TraceBreak("iterates over a dataset")
         options = self.options()
         ahead = _READ_AHEAD_NS if options.reads_ahead() else 0
-        it: Any = _native.open(self._node, ahead, options.dataset_name or "")
+        it: Any = _native.open(self._node, ahead, options.dataset_name or "", tensors)
         self._last = it._audit_box()
         return it
 
@@ -212,7 +216,9 @@ class Dataset(Operators):
         np.int64(10)
         """
         state = element(initial_state, False)
-        reducer = folding_function(reduce_func, output_signature, state.structure, self._node.structure)
+        reducer = folding_function(
+            reduce_func, output_signature, state.structure, self._node.structure
+        )
         return make("reduce", [state, reducer], [self], name).get_single_element()
 
     # ---- Sources

@@ -18,6 +18,7 @@ class Explanation:
     """
 
     def __init__(self, node: _native.Node) -> None:
+        """Of the pipeline that ends with `node`."""
         self.stages: list[dict[str, Any]] = []
         seen: list[Any] = []
         self._visit(node, seen)

@@ -14,6 +14,7 @@ from typing import Any
 
 from spillway import _native
 
+native: Any = _native  # without types: nodes come and go as Any
 definitions: dict[str, dict[str, Any]] = {op["name"]: op for op in _native.ops()}
 INDEX: dict[str, int] = {name: op["index"] for name, op in definitions.items()}
 apply: Callable[..., Any] = _native.apply
@@ -45,9 +46,7 @@ def _function(op: dict[str, Any]) -> Callable[..., Any]:
     return function
 
 
-functions: dict[str, Callable[..., Any]] = {
-    name: _function(op) for name, op in definitions.items()
-}
+functions: dict[str, Callable[..., Any]] = {name: _function(op) for name, op in definitions.items()}
 
 
 def names(module: str) -> dict[str, Callable[..., Any]]:

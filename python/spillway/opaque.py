@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 
 class _Notes(threading.local):
     reasons: list[str] | None = None
     size = 1
+    tensors: list[Any] | None = None
 
 
 _notes = _Notes()
@@ -42,3 +44,19 @@ def noted(size: int = 1) -> Iterator[list[str]]:
         yield _notes.reasons
     finally:
         _notes.reasons = before
+
+
+def keep(tensor: Any) -> None:
+    """Has a traced tensor computed though no result depends on it: an assertion."""
+    if _notes.tensors is not None:
+        _notes.tensors.append(tensor)
+
+
+@contextlib.contextmanager
+def kept() -> Iterator[list[Any]]:
+    """Collects what must be computed inside."""
+    before, _notes.tensors = _notes.tensors, []
+    try:
+        yield _notes.tensors
+    finally:
+        _notes.tensors = before

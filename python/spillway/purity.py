@@ -1,7 +1,7 @@
 """Whether a function may be called with traced tensors: by its bytecode, before any call.
 
 Deny by default. What is stored outside the function, or called without being known to be without
-effects, means that the function runs as Python, once an element. `effect(f)` says which line and why.
+effects, means that the function runs as Python, once an element. `effect(f)` says where and why.
 
 >>> effect(lambda x: x * 2 + len("ab")) is None
 True
@@ -33,7 +33,7 @@ class Effect:
     line: str
 
 
-class _Denied(Exception):
+class _DeniedError(Exception):
     pass
 
 
@@ -62,30 +62,33 @@ _NULL = "null"
 def effect(function: Any) -> Effect | None:
     """What the function might do beyond computing its result; None: nothing."""
     try:
-        _walk_callable(function, set(), 0)
-    except _Denied as denied:
+        _walk_callable(function, set(), 0, fresh=True)
+    except _DeniedError as denied:
         why, line = denied.args
         return Effect(why, line)
     return None
 
 
-def _walk_callable(function: Any, seen: set[Any], depth: int) -> None:
+def _walk_callable(function: Any, seen: set[Any], depth: int, *, fresh: bool = False) -> None:
+    """Walks a callable. `fresh`: nobody else has what it is called with."""
+    bound = False
     while isinstance(function, functools.partial) or allowed.wrapper(function):
         function = function.func
     if isinstance(function, types.MethodType):
-        function = function.__func__
+        function, bound = function.__func__, True
     if not isinstance(function, types.FunctionType):
-        call = getattr(type(function), "__call__", None)
+        call = vars(type(function)).get("__call__")
         if not isinstance(call, types.FunctionType):
-            raise _Denied(f"is not a Python function: {type(function).__name__}", "")
-        function = call
-    if function.__code__ in seen:
+            raise _DeniedError(f"is not a Python function: {type(function).__name__}", "")
+        function, bound = call, True
+    if (function.__code__, fresh) in seen:
         return
     if depth > _DEPTH:
-        raise _Denied("calls too deeply to be sure", describe(function.__code__, 0))
-    seen.add(function.__code__)
+        raise _DeniedError("calls too deeply to be sure", describe(function.__code__, 0))
+    seen.add((function.__code__, fresh))
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=False))
-    _Walk(function.__code__, function.__globals__, cells, seen, depth).run()
+    walk = _Walk(function.__code__, function.__globals__, cells, seen, depth)
+    walk.run(_FRESH if fresh else _UNKNOWN, bound)
 
 
 class _Walk:
@@ -106,13 +109,16 @@ class _Walk:
         self.keywords = 0
         self.line = code.co_firstlineno
 
-    def run(self) -> None:
+    def run(self, argument: Any, bound: bool = False) -> None:
+        """`argument`: what is known of the arguments; the first is an object's own when `bound`."""
         flags = self.code.co_flags
         if flags & (0x20 | 0x80 | 0x200):  # generators, coroutines, async generators
             self.deny("is a generator or a coroutine")
         arguments = self.code.co_argcount + self.code.co_kwonlyargcount
         arguments += bool(flags & 0x04) + bool(flags & 0x08)
-        own = dict.fromkeys(self.code.co_varnames[:arguments], _FRESH)
+        own = dict.fromkeys(self.code.co_varnames[:arguments], argument)
+        if bound and arguments:
+            own[self.code.co_varnames[0]] = _UNKNOWN
         instructions = list(dis.get_instructions(self.code))
         for judging in (False, True):
             self.locals = self.locals if judging else dict(own)
@@ -120,14 +126,15 @@ class _Walk:
             self.stack = []
             for instruction in instructions:
                 if instruction.starts_line:
-                    number = instruction.starts_line
-                    self.line = number if type(number) is int else instruction.line_number
+                    number = instruction.starts_line  # from 3.13 on: whether it does
+                    later = getattr(instruction, "line_number", 0)
+                    self.line = number if type(number) is int else later
                 if instruction.is_jump_target:
                     self.stack = [_UNKNOWN] * len(self.stack)
                 self.step(instruction)
 
     def deny(self, why: str) -> None:
-        raise _Denied(why, describe(self.code, self.line))
+        raise _DeniedError(why, describe(self.code, self.line))
 
     # ---- The stack ---------------------------------------------------------------------------
 
@@ -149,7 +156,8 @@ class _Walk:
         """Nothing but values moving: the stack keeps its height, results are new."""
         name, argument = instruction.opname, instruction.arg
         change = dis.stack_effect(
-            instruction.opcode, argument if instruction.opcode >= dis.HAVE_ARGUMENT else None,
+            instruction.opcode,
+            argument if instruction.opcode >= dis.HAVE_ARGUMENT else None,
             jump=False,
         )
         if name.startswith(("BUILD_", "BINARY_", "UNARY_", "COMPARE_", "CONTAINS_", "IS_OP")):
@@ -162,6 +170,15 @@ class _Walk:
             self.stack += [_UNKNOWN] * change
             if name not in _QUIET and change == 0 and self.stack:
                 self.stack[-1] = _UNKNOWN
+
+    def _swap(self, i: dis.Instruction) -> None:
+        depth = i.arg or 1
+        self.stack = [_UNKNOWN] * (depth - len(self.stack)) + self.stack
+        self.stack[-1], self.stack[-depth] = self.stack[-depth], self.stack[-1]
+
+    def _copy(self, i: dis.Instruction) -> None:
+        depth = i.arg or 1
+        self.stack.append(self.stack[-depth] if depth <= len(self.stack) else _UNKNOWN)
 
     # ---- Names -------------------------------------------------------------------------------
 
@@ -314,30 +331,30 @@ class _Walk:
             return
         if isinstance(callee, _Object) and allowed.keeps_python(callee.value):
             return
+        fresh = all(_nobody_elses(label) for label in arguments)
         for argument in arguments:  # map(f, ...), sorted(key=f), cond(p, f, g): f is called too
             if isinstance(argument, _Code):
-                self.inner(argument.code)
+                self.inner(argument.code, False)
             elif isinstance(argument, _Object) and isinstance(argument.value, types.FunctionType):
-                self.known(argument.value)
+                self.known(argument.value, False)
         if isinstance(callee, _Code):
-            self.inner(callee.code)
+            self.inner(callee.code, fresh)
         elif isinstance(callee, _Object):
-            self.known(callee.value)
+            self.known(callee.value, fresh)
         elif isinstance(callee, _Method):
             self.method(callee)
         else:
             self.deny("calls something that cannot be known before it runs")
 
-    def inner(self, code: types.CodeType) -> None:
-        if code in self.seen:
+    def inner(self, code: types.CodeType, fresh: bool) -> None:
+        if (code, fresh) in self.seen:
             return
-        self.seen.add(code)
+        self.seen.add((code, fresh))
         cells = {name: self.cells[name] for name in code.co_freevars if name in self.cells}
         walk = _Walk(code, self.globals, cells, self.seen, self.depth + 1)
-        walk.locals = {}
-        walk.run()
+        walk.run(_FRESH if fresh else _UNKNOWN)
 
-    def known(self, value: Any) -> None:
+    def known(self, value: Any, fresh: bool) -> None:
         wrapped = isinstance(value, functools.partial) or allowed.wrapper(value)
         if not wrapped and allowed.callable(value):
             return
@@ -345,11 +362,9 @@ class _Walk:
         if allowed.callable(inner):
             return
         python = isinstance(inner, (types.FunctionType, types.MethodType))
-        if not python and not isinstance(
-            getattr(type(inner), "__call__", None), types.FunctionType
-        ):
+        if not python and not isinstance(vars(type(inner)).get("__call__"), types.FunctionType):
             self.deny(f"calls {allowed.name_of(value)}, which may have effects")
-        _walk_callable(inner, self.seen, self.depth + 1)
+        _walk_callable(inner, self.seen, self.depth + 1, fresh=fresh and not wrapped)
 
     def method(self, callee: _Method) -> None:
         owner, name = callee.owner, callee.name
@@ -367,6 +382,13 @@ class _Walk:
             self.deny(f"calls the method {name}, which may have effects")
 
 
+def _nobody_elses(label: Any) -> bool:
+    """Whether changing it could not be noticed outside: made inside, or it cannot be changed."""
+    if isinstance(label, _Object):
+        return isinstance(label.value, (bool, int, float, complex, str, bytes, type(None)))
+    return label == _FRESH or isinstance(label, _Code)
+
+
 _REFUSED = {
     "STORE_GLOBAL": "assigns to a global",
     "DELETE_GLOBAL": "deletes a global",
@@ -378,4 +400,12 @@ _REFUSED = {
     "YIELD_VALUE": "yields",
     "SEND": "waits for another coroutine",
 }
-_QUIET = {"RESUME", "NOP", "CACHE", "MAKE_CELL", "COPY_FREE_VARS", "SWAP", "GET_ITER", "EXTENDED_ARG"}
+_QUIET = {
+    "RESUME",
+    "NOP",
+    "CACHE",
+    "MAKE_CELL",
+    "COPY_FREE_VARS",
+    "GET_ITER",
+    "EXTENDED_ARG",
+}

@@ -94,9 +94,10 @@ def _bound(value: Any) -> Any:
     if is_tensor(value):
         if value._dtype_name in ("int32", "int64") and value.shape in ((), None):
             return int(value) if value._known else value
-    elif isinstance(value, (np.ndarray, np.integer)) and value.ndim == 0:
-        if value.dtype.kind in "iu":
-            return int(value)
+    elif (
+        isinstance(value, (np.ndarray, np.integer)) and value.ndim == 0 and value.dtype.kind in "iu"
+    ):
+        return int(value)
     return refuse(
         "TypeError",
         "Only integers, slices (`:`), ellipsis (`...`), newaxis (`None`) and scalar int32/int64 "

@@ -1,3 +1,4 @@
+# ruff: noqa: D105  (magic methods do what Python says)
 """Tensors inside a trace: nodes without values."""
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from spillway import opaque
 from spillway.lines import PACKAGE
 from spillway.tensor import Tensor
 
-
 MAKES_DATASETS = "makes datasets, which Python puts together for each element"
 _DATASETS = tuple(
     os.path.join(PACKAGE, *name.split("/"))
@@ -20,7 +20,7 @@ _DATASETS = tuple(
 )
 
 
-class TraceBreak(Exception):
+class TraceBreak(Exception):  # noqa: N818  (not an error: a way out)
     """A traced function needs a value, or does what a graph cannot: it runs as Python instead."""
 
 

@@ -1,4 +1,4 @@
-# ruff: noqa: D105, D107  (magic methods do what Python says)
+# ruff: noqa: D102, D105, D107  (magic methods do what Python says)
 """The tensor that user functions receive.
 
 >>> x = convert_to_tensor([1, 2, 3])
@@ -9,7 +9,7 @@ Tensor([3 5 7], shape=(3,), dtype=int32)
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from . import tensor_ops as ops
 from .dtypes import DType, as_dtype
 from .shapes import TensorShape
 from .subscripts import subscript
-from .tensor_convert import is_tensor, to_tensor
+from .tensor_convert import to_tensor
 
 _DTYPES: dict[str, DType] = {}
 
@@ -31,7 +31,7 @@ class Tensor(_native.Tensor):
 
     >>> x = Tensor(np.array([1, 2, 3]))
     >>> x.dtype, x.shape, x[1:].numpy(), np.sqrt(x[:1])
-    (spillway.int64, (3,), array([2, 3]), array([1.]))
+    (spillway.int64, TensorShape([3]), array([2, 3]), array([1.]))
     >>> x + 1.5
     Traceback (most recent call last):
     spillway.errors.InvalidArgumentError[TypeError]: a float cannot become int64: 1.5
@@ -42,9 +42,17 @@ class Tensor(_native.Tensor):
     __array_priority__ = 100
     _numpy = False  # whether it stands for a NumPy array, inside a trace
 
+    if TYPE_CHECKING:  # what the native half has
+        _dtype_name: str
+        _dims: Any
+        _symbolic: bool
+        _known: bool
+        _scalar: Any
+        _view: Any
+
     def __new__(cls, array: Any) -> Tensor:
-        made: Tensor = _native.constant(np.asarray(array), True)
-        return made
+        made: Any = _native.constant(np.asarray(array), True)
+        return made  # type: ignore[no-any-return]
 
     def __init__(self, array: Any) -> None:
         pass
@@ -227,6 +235,10 @@ class Tensor(_native.Tensor):
 
     def __ne__(self, other: object) -> Any:
         return True if other is None else ops.equal(self, other, True)
+
+
+# Where both sides are known and of one dtype, without a Python frame in between.
+_native.install_operators(Tensor)
 
 
 def convert_to_tensor(value: Any, dtype: Any = None) -> Tensor:

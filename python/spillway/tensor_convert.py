@@ -31,6 +31,8 @@ def to_tensor(value: Any, dtype: str | None = None) -> Any:
                 f"{value.shape}, asked for {dtype}",
             )
         return value
+    if dtype is None and (made := _native.scalar(value)) is not None:
+        return made
     if isinstance(value, (list, tuple)):
         first = _first(value)
         if is_tensor(first):

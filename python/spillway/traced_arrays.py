@@ -1,3 +1,4 @@
+# ruff: noqa: D105  (magic methods do what Python says)
 """NumPy on traced tensors: what `np.sin(x)` gives inside a trace.
 
 Such a value follows NumPy's rules (its promotion, its dtypes) as the array does that the same line
@@ -13,11 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from spillway import _native
 from spillway.dtypes import from_numpy
-from spillway.native_ops import call
+from spillway.native_ops import call, native
 from spillway.symbolic import SymbolicTensor, TraceBreak
-from spillway.tensor import Tensor
 from spillway.tensor_convert import is_tensor, to_tensor
 
 _OPERATORS = {
@@ -54,7 +53,7 @@ class TracedArray(SymbolicTensor):
 
 
 def _array(tensor: Any) -> TracedArray:
-    made: TracedArray = _native.as_instance(tensor, TracedArray)
+    made: TracedArray = native.as_instance(tensor, TracedArray)
     return made
 
 
@@ -93,7 +92,7 @@ def _apply(ufunc: Any, inputs: tuple[Any, ...]) -> TracedArray:
             operands.append(value if value._dtype_name == name else call("cast", value, name))
         else:
             operands.append(to_tensor(np.asarray(value, dtype)))
-    return _array(_native.apply_ufunc(ufunc, operands, from_numpy(resolved[-1]).name))
+    return _array(native.apply_ufunc(ufunc, operands, from_numpy(resolved[-1]).name))
 
 
 def array_function(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -136,7 +135,9 @@ def from_name(name: str) -> Any:
 
 
 def _transpose(a: Any, axes: Any = None) -> Any:
-    return call("transpose", a, None if axes is None else to_tensor(np.asarray(axes, np.int64)), False)
+    return call(
+        "transpose", a, None if axes is None else to_tensor(np.asarray(axes, np.int64)), False
+    )
 
 
 def _joined(op: str) -> Any:
@@ -195,6 +196,9 @@ for _name, _ufunc in {
 TracedArray.__neg__ = lambda self: np.negative(self)  # type: ignore[method-assign]
 TracedArray.__abs__ = lambda self: np.absolute(self)  # type: ignore[method-assign]
 TracedArray.__invert__ = lambda self: np.invert(self)  # type: ignore[method-assign]
-SymbolicTensor.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
-SymbolicTensor.__array_function__ = array_function  # type: ignore[attr-defined]
-assert issubclass(TracedArray, Tensor)
+
+
+def install() -> None:
+    """Gives traced tensors NumPy's protocols."""
+    SymbolicTensor.__array_ufunc__ = array_ufunc
+    SymbolicTensor.__array_function__ = array_function

@@ -23,6 +23,7 @@ from spillway.structures import to_structure
 from spillway.symbolic import MAKES_DATASETS, TraceBreak
 from spillway.tensor_convert import is_tensor, to_tensor
 
+traced_arrays.install()
 # Errors that no value of an element could have avoided.
 _CERTAIN = (SpillwayError, KeyError, NameError, AttributeError)
 
@@ -49,7 +50,9 @@ def trace(call: Callable[..., Any], structure: Any, declared: Any = None) -> Tra
     if structure is None:
         return Traced(None, "the elements' types are not known before the first one")
     leaves = structure.leaves()
-    if any(leaf.kind == "optional" or (leaf.kind == "dataset" and not leaf.children) for leaf in leaves):
+    if any(
+        leaf.kind == "optional" or (leaf.kind == "dataset" and not leaf.children) for leaf in leaves
+    ):
         return Traced(None, "its elements hold Optionals, or datasets of unknown types")
     effect = purity.effect(call)
     if effect is not None:
@@ -103,14 +106,14 @@ def trace_scan(call: Callable[..., Any], state: Any, element: Any) -> Traced:
 
 def _call(call: Callable[..., Any], structure: Any, size: int) -> tuple[Any, Any, Any, list[str]]:
     """One pass: parameters, the results' tensors and structure, and what only Python can do."""
-    with opaque.noted(size) as reasons:
+    with opaque.noted(size) as reasons, opaque.kept() as checks:
         parameters = [_parameter(leaf) for leaf in structure.leaves()]
         element = structure.give(parameters)
         arguments = tuple(element) if structure.kind == "tuple" else (element,)
         with _watched():
             result = call(*arguments)
         values, found = _taken(result)
-    return parameters, values, found, reasons
+    return parameters, values + checks, found, reasons
 
 
 def _parameter(leaf: Any) -> Any:

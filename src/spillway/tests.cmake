@@ -2,6 +2,7 @@
 spillway_test(front/dataset_test.cc)
 spillway_test(front/describe_operator_test.cc)
 spillway_test(front/element_test.cc)
+spillway_test(graph/ops/random_test.cc)
 spillway_test(graph/ops/strings_test.cc)
 spillway_test(memory/budget_test.cc)
 spillway_test(pipeline/access_test.cc)

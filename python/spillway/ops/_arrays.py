@@ -58,8 +58,9 @@ def unstack(value: Any, num: Any = None, axis: int = 0, name: Any = "unstack") -
     return list(moved("unstack", to_tensor(value), num, int(axis)))
 
 
-def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None,
-          name: Any = "split") -> list[Any]:
+def split(
+    value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, name: Any = "split"
+) -> list[Any]:
     """Cuts along an axis: into equal parts, or parts of the sizes given.
 
     >>> [part.numpy().tolist() for part in split([1, 2, 3], [2, 1])]
@@ -100,8 +101,14 @@ def squeeze(input: Any, axis: Any = None, name: Any = None) -> Any:
     return call("squeeze", to_tensor(input), axis)
 
 
-def gather(params: Any, indices: Any, validate_indices: Any = None, axis: Any = None,
-           batch_dims: int = 0, name: Any = None) -> Any:
+def gather(
+    params: Any,
+    indices: Any,
+    validate_indices: Any = None,
+    axis: Any = None,
+    batch_dims: int = 0,
+    name: Any = None,
+) -> Any:
     """The slices of `params` at `indices` along an axis.
 
     >>> gather([10, 20, 30], [2, 0])
@@ -121,8 +128,9 @@ def slice(input_: Any, begin: Any, size: Any, name: Any = None) -> Any:
     return moved("slice", to_tensor(input_), cast(begin, "int64"), cast(size, "int64"))
 
 
-def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0,
-        name: Any = None) -> Any:
+def pad(
+    tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0, name: Any = None
+) -> Any:
     """Room around the items.
 
     >>> pad([1], [[1, 2]])
@@ -133,8 +141,11 @@ def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any
         constant_values = "" if constant_values == 0 else constant_values
     elif tensor.dtype.name == "bool" and not is_tensor(constant_values):
         constant_values = bool(constant_values)
-    value = constant_values if is_tensor(constant_values) else to_tensor(
-        constant_values, tensor.dtype.name)
+    value = (
+        constant_values
+        if is_tensor(constant_values)
+        else to_tensor(constant_values, tensor.dtype.name)
+    )
     return moved("pad", tensor, cast(to_tensor(paddings), "int64"), mode.upper(), value)
 
 
@@ -191,8 +202,15 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: Any = "boolean_
     return moved("boolean_mask", to_tensor(tensor), to_tensor(mask), 0 if axis is None else axis)
 
 
-def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = None, axis: Any = None,
-            dtype: Any = None, name: Any = None) -> Any:
+def one_hot(
+    indices: Any,
+    depth: Any,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: Any = None,
+    dtype: Any = None,
+    name: Any = None,
+) -> Any:
     """On where the index says, off elsewhere.
 
     >>> one_hot([1], 3)
@@ -202,10 +220,16 @@ def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = Non
         given = next((v for v in (on_value, off_value) if v is not None), None)
         dtype = "float32" if given is None else to_tensor(given).dtype.name
     name_ = as_dtype(dtype).name
-    on = to_tensor(1 if on_value is None else on_value, name_) if name_ != "bool" else to_tensor(
-        True if on_value is None else bool(on_value))
-    off = to_tensor(0 if off_value is None else off_value, name_) if name_ != "bool" else to_tensor(
-        False if off_value is None else bool(off_value))
+    on = (
+        to_tensor(1 if on_value is None else on_value, name_)
+        if name_ != "bool"
+        else to_tensor(True if on_value is None else bool(on_value))
+    )
+    off = (
+        to_tensor(0 if off_value is None else off_value, name_)
+        if name_ != "bool"
+        else to_tensor(False if off_value is None else bool(off_value))
+    )
     op = "one_hot_strings" if name_ == "string" else "one_hot"
     return call(op, to_tensor(indices), to_tensor(depth), on, off, -1 if axis is None else axis)
 
@@ -239,8 +263,9 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: Any = None) -> Any:
     if counts.shape.rank == 0 or counts.shape.as_list() == [1]:
         counts = broadcast_to(call("reshape", counts, np.zeros(0, np.int32)), [length])
     mask = sequence_mask(counts)
-    index = boolean_mask(broadcast_to(expand_dims(range(length), 1), call("shape", mask, "int64")),
-                         mask)
+    index = boolean_mask(
+        broadcast_to(expand_dims(range(length), 1), call("shape", mask, "int64")), mask
+    )
     return gather(x, index, axis=axis)
 
 
@@ -261,8 +286,9 @@ def ensure_shape(x: Any, shape: Any, name: Any = None) -> Any:
     """
     x = to_tensor(x)
     if not TensorShape(shape).is_compatible_with(x.shape):
-        raise ShapeError(f"Shape of tensor {x.shape} is not compatible with expected shape "
-                         f"{TensorShape(shape)}.")
+        raise ShapeError(
+            f"Shape of tensor {x.shape} is not compatible with expected shape {TensorShape(shape)}."
+        )
     wanted = TensorShape(shape).merge_with(x.shape)
     if wanted == x.shape:
         return x

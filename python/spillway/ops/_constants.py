@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from spillway import _native
 from spillway.dtypes import as_dtype
 from spillway.native_ops import call
 from spillway.tensor_convert import is_tensor, refuse, to_tensor
 
 
-def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, name: Any = None) -> Any:
+def convert_to_tensor(
+    value: Any, dtype: Any = None, dtype_hint: Any = None, name: Any = None
+) -> Any:
     """A tensor of a Python or NumPy value, with TensorFlow's defaults.
 
     >>> convert_to_tensor([1, 2])
@@ -31,6 +34,8 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: Any = "Cons
     >>> constant(0.5, shape=[2])
     Tensor([0.5 0.5], shape=(2,), dtype=float32)
     """
+    if dtype is None and shape is None and (number := _native.scalar(value)) is not None:
+        return number
     if is_tensor(value) and dtype is not None and value.dtype != as_dtype(dtype):
         refuse("TypeError", f"Expected a tensor of dtype {as_dtype(dtype)}, got {value.dtype}")
     made = convert_to_tensor(value, dtype)
@@ -44,8 +49,11 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: Any = "Cons
     if have == 1:
         return fill(wanted, call("reshape", made, np.zeros(0, np.int32)))
     if have != items:
-        refuse("TypeError", f"Eager execution of tf.constant with unsupported shape: {have} items "
-               f"do not fill the shape {wanted}")
+        refuse(
+            "TypeError",
+            f"Eager execution of tf.constant with unsupported shape: {have} items "
+            f"do not fill the shape {wanted}",
+        )
     return call("reshape", made, np.array(wanted, np.int64))
 
 
@@ -98,8 +106,9 @@ def _dims(shape: Any) -> Any:
     if isinstance(shape, (list, tuple)) and any(is_tensor(dim) for dim in shape):
         return to_tensor([dim if is_tensor(dim) else to_tensor(dim) for dim in shape])
     array = np.asarray(shape)
-    return to_tensor(array.astype(np.int64).reshape(-1) if array.ndim == 0 else
-                     array.astype(np.int64))
+    return to_tensor(
+        array.astype(np.int64).reshape(-1) if array.ndim == 0 else array.astype(np.int64)
+    )
 
 
 def fill(dims: Any, value: Any, name: Any = None, layout: Any = None) -> Any:
@@ -168,7 +177,9 @@ def _value(number: int, dtype: Any) -> Any:
     return to_tensor(np.array(number).astype(dtype.as_numpy_dtype))
 
 
-def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: Any = "range") -> Any:
+def range(
+    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: Any = "range"
+) -> Any:
     """Numbers from start to limit, limit excluded, `delta` apart.
 
     >>> range(3), range(1, 2, 0.5)
@@ -176,8 +187,10 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name
     """
     if limit is None:
         start, limit = 0, start
-    parts = [to_tensor(part) if dtype is None else _as(part, as_dtype(dtype).name)
-             for part in (start, limit, delta)]
+    parts = [
+        to_tensor(part) if dtype is None else _as(part, as_dtype(dtype).name)
+        for part in (start, limit, delta)
+    ]
     if dtype is None:
         order = ["int32", "int64", "float16", "bfloat16", "float32", "float64"]
         names = [part.dtype.name for part in parts]
@@ -192,8 +205,13 @@ def _as(value: Any, dtype: str) -> Any:
     return cast(value, dtype) if is_tensor(value) else to_tensor(value, dtype)
 
 
-def eye(num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = "float32",
-        name: Any = None) -> Any:
+def eye(
+    num_rows: Any,
+    num_columns: Any = None,
+    batch_shape: Any = None,
+    dtype: Any = "float32",
+    name: Any = None,
+) -> Any:
     """Ones on the diagonal.
 
     >>> eye(2)

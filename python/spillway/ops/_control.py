@@ -1,3 +1,4 @@
+# ruff: noqa: N802  (TensorFlow's own names)
 """Control flow: the branch that is taken runs, the other does not.
 
 Where the condition is known, this is Python's own `if` and `while`. On traced values the branches
@@ -11,14 +12,29 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from spillway import nest, opaque
-from spillway.native_ops import call
+from spillway.native_ops import call, native
 from spillway.symbolic import TraceBreak
 from spillway.tensor_convert import is_tensor, refuse, to_tensor
 
 
-def _needs_value(*values: Any) -> None:
-    if any(is_tensor(value) and value._symbolic for value in values):
-        raise TraceBreak("branches on a traced value")
+def _traced(*values: Any) -> bool:
+    return any(is_tensor(value) and value._symbolic for value in values)
+
+
+def _switch(index: Any, functions: list[Callable[[], Any]]) -> Any:
+    """One of the functions, as graphs: each is traced, one runs."""
+    mark = native.next_serial()
+    with opaque.kept() as checks:
+        results = [function() for function in functions]
+    if checks:
+        raise TraceBreak("asserts something in a branch")
+    flat = [[to_tensor(leaf) for leaf in nest.flatten(result, lists=True)] for result in results]
+    for result in results[1:]:
+        nest.assert_same_structure(results[0], result, lists=True)
+    if any(len(leaves) == 0 for leaves in flat):
+        raise TraceBreak("branches without a result")
+    made = native.switch_case(index, flat, mark)
+    return nest.pack_like(results[0], list(made), lists=True)
 
 
 def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: Any = None) -> Any:
@@ -29,19 +45,26 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: Any = None)
     """
     if not callable(true_fn) or not callable(false_fn):
         raise TypeError("cond: true_fn and false_fn must be callable")
-    _needs_value(pred)
+    if _traced(pred):
+        return _switch(call("cast", call("logical_not", pred), "int32"), [true_fn, false_fn])
     return true_fn() if bool(pred) else false_fn()
 
 
-def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, strict: bool = False,
-         name: Any = "case") -> Any:
+def case(
+    pred_fn_pairs: Any,
+    default: Any = None,
+    exclusive: bool = False,
+    strict: bool = False,
+    name: Any = "case",
+) -> Any:
     """The first function whose predicate holds.
 
     >>> case([(False, lambda: 1), (True, lambda: 2)])
     2
     """
     pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, dict) else list(pred_fn_pairs)
-    _needs_value(*(predicate for predicate, _ in pairs))
+    if _traced(*(predicate for predicate, _ in pairs)):
+        return _first_of(pairs, default)
     held = [function for predicate, function in pairs if bool(predicate)]
     if exclusive and len(held) > 1:
         refuse("ValueError", f"case: exclusive, but {len(held)} predicates hold")
@@ -52,34 +75,58 @@ def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, stric
     return default()
 
 
-def switch_case(branch_index: Any, branch_fns: Any, default: Any = None,
-                name: Any = "switch_case") -> Any:
+def _first_of(pairs: list[Any], default: Any) -> Any:
+    if not pairs:
+        if default is None:
+            raise TraceBreak("a case without a default, on traced values")
+        return default()
+    (predicate, function), *rest = pairs
+    if default is None and not rest:
+        return function()  # as TensorFlow: nothing else is left
+    return cond(predicate, function, lambda: _first_of(rest, default))
+
+
+def switch_case(
+    branch_index: Any, branch_fns: Any, default: Any = None, name: Any = "switch_case"
+) -> Any:
     """The function of an index; the last, or the default, for any other index.
 
     >>> switch_case(1, [lambda: "a", lambda: "b"])
     'b'
     """
-    _needs_value(branch_index)
     items = branch_fns.items() if isinstance(branch_fns, dict) else enumerate(branch_fns)
-    functions = dict(item if isinstance(item, tuple) else item for item in items)
+    functions = dict(items)
     last = functions[max(functions)] if default is None else default
+    if _traced(branch_index):
+        branches = [functions.get(i, last) for i in range(max(functions) + 1)]
+        index = call("cast", branch_index, "int32")
+        return _switch(index, branches if default is None else [*branches, default])
     return functions.get(int(branch_index), last)()
 
 
-def while_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any,
-               shape_invariants: Any = None, parallel_iterations: int = 10, back_prop: bool = True,
-               swap_memory: bool = False, maximum_iterations: Any = None, name: Any = None) -> Any:
+def while_loop(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    shape_invariants: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    maximum_iterations: Any = None,
+    name: Any = None,
+) -> Any:
     """Runs the body while the condition holds.
 
     >>> while_loop(lambda i: i < 3, lambda i: i + 1, [to_tensor(0)])
     [Tensor(3, shape=(), dtype=int32)]
     """
     values = nest.map_structure(to_tensor, list(loop_vars), lists=True)
+    tensors = nest.flatten(values, lists=True)
+    if opaque.tracing() and _loops_on_traced(cond, values):
+        return _while(cond, body, loop_vars, values, tensors, maximum_iterations)
     count = 0
     while maximum_iterations is None or count < int(maximum_iterations):
-        test = cond(*values)
-        _needs_value(test)
-        if not bool(test):
+        if not bool(cond(*values)):
             break
         result = body(*values)
         values = list(result) if isinstance(result, (list, tuple)) else [result]
@@ -87,9 +134,61 @@ def while_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: An
     return values if isinstance(loop_vars, list) else type(loop_vars)(values)
 
 
-def map_fn(fn: Callable[..., Any], elems: Any, dtype: Any = None, parallel_iterations: Any = None,
-           back_prop: bool = True, swap_memory: bool = False, infer_shape: bool = True,
-           name: Any = None, fn_output_signature: Any = None) -> Any:
+def _loops_on_traced(cond: Callable[..., Any], values: list[Any]) -> bool:
+    return _traced(cond(*values))
+
+
+def _while(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    values: list[Any],
+    tensors: list[Any],
+    most: Any,
+) -> Any:
+    """The loop as two graphs: the state's shapes must stay, or become unknown."""
+    shapes = [tensor._dims for tensor in tensors]
+    for _ in range(3):
+        mark = native.next_serial()
+        parameters = [
+            native.parameter(tensor._dtype_name, shape)
+            for tensor, shape in zip(tensors, shapes, strict=True)
+        ]
+        state = nest.pack_like(values, parameters, lists=True)
+        with opaque.kept() as checks:
+            test = to_tensor(cond(*state))
+            result = body(*state)
+        if checks:
+            raise TraceBreak("asserts something in a loop")
+        result = list(result) if isinstance(result, (list, tuple)) else [result]
+        after = [to_tensor(leaf) for leaf in nest.flatten(result, lists=True)]
+        wider = [_common(shape, tensor._dims) for shape, tensor in zip(shapes, after, strict=True)]
+        if wider == shapes:
+            break
+        shapes = wider
+    bound = -1 if most is None else int(most)
+    made = native.while_loop(tensors, parameters, test, after, bound, mark)
+    packed = nest.pack_like(values, list(made), lists=True)
+    return packed if isinstance(loop_vars, list) else type(loop_vars)(packed)
+
+
+def _common(a: Any, b: Any) -> Any:
+    if a is None or b is None or len(a) != len(b):
+        return None
+    return tuple(x if x == y else None for x, y in zip(a, b, strict=True))
+
+
+def map_fn(
+    fn: Callable[..., Any],
+    elems: Any,
+    dtype: Any = None,
+    parallel_iterations: Any = None,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    name: Any = None,
+    fn_output_signature: Any = None,
+) -> Any:
     """`fn` of each slice along the first axis, stacked.
 
     >>> map_fn(lambda x: x * 2, to_tensor([1, 2]))
@@ -115,9 +214,9 @@ def Assert(condition: Any, data: Any, summarize: Any = None, name: Any = None) -
 
 def check(holds: Any, data: list[Any], text: str, summarize: Any) -> None:
     """Fails with the data and the text unless it holds."""
-    call("assert_true", holds, data, text, 3 if summarize is None else summarize)
-    if holds._symbolic:  # nothing of a graph's results depends on it: it would never run
-        opaque.note("asserts something of its element")
+    made = call("assert_true", holds, data, text, 3 if summarize is None else summarize)
+    if made._symbolic:  # nothing of a graph's results depends on it: kept by itself
+        opaque.keep(made)
 
 
 def group(*inputs: Any, **kwargs: Any) -> None:

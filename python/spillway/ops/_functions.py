@@ -1,3 +1,4 @@
+# ruff: noqa: N803  (TensorFlow's own names)
 """Python functions among tensors: `function`, `py_function`, `numpy_function`."""
 
 from __future__ import annotations
@@ -8,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from spillway import _native, nest, opaque
+from spillway import nest, opaque
 from spillway.dtypes import as_dtype
+from spillway.native_ops import native
 from spillway.specs import TensorSpec
 from spillway.tensor_convert import is_tensor, refuse, to_tensor
 
@@ -55,11 +57,19 @@ def _result(value: Any) -> Any:
     return value
 
 
-def function(func: Any = None, input_signature: Any = None, autograph: bool = True,
-             jit_compile: Any = None, reduce_retracing: bool = False,
-             experimental_implements: Any = None, experimental_autograph_options: Any = None,
-             experimental_attributes: Any = None, experimental_relax_shapes: Any = None,
-             experimental_compile: Any = None, experimental_follow_type_hints: Any = None) -> Any:
+def function(
+    func: Any = None,
+    input_signature: Any = None,
+    autograph: bool = True,
+    jit_compile: Any = None,
+    reduce_retracing: bool = False,
+    experimental_implements: Any = None,
+    experimental_autograph_options: Any = None,
+    experimental_attributes: Any = None,
+    experimental_relax_shapes: Any = None,
+    experimental_compile: Any = None,
+    experimental_follow_type_hints: Any = None,
+) -> Any:
     """A function of tensors, as a decorator or called.
 
     >>> @function
@@ -81,8 +91,8 @@ def _traced(values: Any, types: Any) -> Any:
 
     def one(dtype: Any) -> Any:
         if isinstance(dtype, TensorSpec):
-            return _native.parameter(dtype.dtype.name, dtype.shape)
-        return _native.parameter(as_dtype(dtype).name, None)
+            return native.parameter(dtype.dtype.name, dtype.shape)
+        return native.parameter(as_dtype(dtype).name, None)
 
     return [one(dtype) for dtype in types] if isinstance(types, (list, tuple)) else one(types)
 
@@ -95,7 +105,9 @@ def _typed(result: Any, types: Any) -> Any:
         return _one(result, types)
     parts = [result] if len(types) == 1 and not isinstance(result, (list, tuple)) else list(result)
     if len(parts) != len(types):
-        refuse("ValueError", f"the function returned {len(parts)} values, {len(types)} were declared")
+        refuse(
+            "ValueError", f"the function returned {len(parts)} values, {len(types)} were declared"
+        )
     made = [_one(part, dtype) for part, dtype in zip(parts, types, strict=True)]
     return made
 
@@ -104,20 +116,23 @@ def _one(value: Any, dtype: Any) -> Any:
     wanted = as_dtype(dtype.dtype if isinstance(dtype, TensorSpec) else dtype)
     if is_tensor(value):
         if value.dtype != wanted:
-            refuse("InvalidArgumentError", f"the function returned {value.dtype}, {wanted} declared")
+            refuse(
+                "InvalidArgumentError", f"the function returned {value.dtype}, {wanted} declared"
+            )
         return value
     made = np.asarray(value)
-    if made.dtype.kind in "fiub" and made.dtype != wanted.as_numpy_dtype:
-        if isinstance(value, (np.ndarray, np.generic)):
-            refuse(
-                "InvalidArgumentError",
-                f"pyfunc returned value of type {made.dtype}, but expects {wanted.name}",
-            )
+    typed = isinstance(value, (np.ndarray, np.generic)) and made.dtype.kind in "fiub"
+    if typed and made.dtype != wanted.as_numpy_dtype:
+        refuse(
+            "InvalidArgumentError",
+            f"pyfunc returned value of type {made.dtype}, but expects {wanted.name}",
+        )
     return to_tensor(value, wanted.name)
 
 
-def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful: bool = True,
-                   name: Any = None) -> Any:
+def numpy_function(
+    func: Any = None, inp: Any = None, Tout: Any = None, stateful: bool = True, name: Any = None
+) -> Any:
     """Calls `func` with NumPy arrays, once; its results are tensors of the types `Tout`.
 
     >>> numpy_function(lambda a: a + 1, [to_tensor(1)], "int32")

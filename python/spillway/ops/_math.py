@@ -136,8 +136,9 @@ def argmin(input: Any, axis: Any = None, output_type: Any = "int64", name: Any =
     return call("argmin", to_tensor(input), 0 if axis is None else axis, output_type)
 
 
-def reduce_variance(input_tensor: Any, axis: Any = None, keepdims: bool = False,
-                    name: Any = None) -> Any:
+def reduce_variance(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: Any = None
+) -> Any:
     """The mean square distance from the mean.
 
     >>> reduce_variance([1.0, 3.0])
@@ -150,7 +151,9 @@ def reduce_variance(input_tensor: Any, axis: Any = None, keepdims: bool = False,
     return call("reduce_mean", call("square", centred), axis, keepdims)
 
 
-def reduce_std(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: Any = None) -> Any:
+def reduce_std(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: Any = None
+) -> Any:
     """The standard deviation.
 
     >>> reduce_std([1.0, 3.0])
@@ -159,8 +162,9 @@ def reduce_std(input_tensor: Any, axis: Any = None, keepdims: bool = False, name
     return call("sqrt", reduce_variance(input_tensor, axis, keepdims))
 
 
-def reduce_logsumexp(input_tensor: Any, axis: Any = None, keepdims: bool = False,
-                     name: Any = None) -> Any:
+def reduce_logsumexp(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: Any = None
+) -> Any:
     """log(sum(exp(x))), without overflow.
 
     >>> reduce_logsumexp([0.0, 0.0])
@@ -174,8 +178,9 @@ def reduce_logsumexp(input_tensor: Any, axis: Any = None, keepdims: bool = False
     return out if keepdims else call("reduce_sum", out, axis, False)
 
 
-def count_nonzero(input: Any, axis: Any = None, keepdims: Any = None, dtype: Any = "int64",
-                  name: Any = None) -> Any:
+def count_nonzero(
+    input: Any, axis: Any = None, keepdims: Any = None, dtype: Any = "int64", name: Any = None
+) -> Any:
     """How many items are not zero.
 
     >>> count_nonzero([0, 2, 3])
@@ -201,8 +206,9 @@ def add_n(inputs: Any, name: Any = None) -> Any:
     return total
 
 
-def norm(tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: bool = False,
-         name: Any = None) -> Any:
+def norm(
+    tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: bool = False, name: Any = None
+) -> Any:
     """The length of a vector: euclidean, inf, or of any positive order.
 
     >>> norm([3.0, 4.0])
@@ -230,13 +236,25 @@ def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: Any = N
     """
     x = to_tensor(x)
     square = call("reduce_sum", call("square", x), axis, True)
-    return call("multiply", x, call("rsqrt", call("maximum", square, to_tensor(epsilon, x._dtype_name))))
+    return call(
+        "multiply", x, call("rsqrt", call("maximum", square, to_tensor(epsilon, x._dtype_name)))
+    )
 
 
-def matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False,
-           adjoint_a: bool = False, adjoint_b: bool = False, a_is_sparse: bool = False,
-           b_is_sparse: bool = False, output_type: Any = None, grad_a: bool = False,
-           grad_b: bool = False, name: Any = None) -> Any:
+def matmul(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    output_type: Any = None,
+    grad_a: bool = False,
+    grad_b: bool = False,
+    name: Any = None,
+) -> Any:
     """The matrix product, over any leading dimensions.
 
     >>> matmul([[1, 2]], [[3], [4]])
@@ -254,8 +272,9 @@ class TopK(NamedTuple):
     indices: Any
 
 
-def top_k(input: Any, k: Any = 1, sorted: bool = True, index_type: Any = "int32",
-          name: Any = None) -> Any:
+def top_k(
+    input: Any, k: Any = 1, sorted: bool = True, index_type: Any = "int32", name: Any = None
+) -> Any:
     """The k largest of the last axis, and their places.
 
     >>> [part.numpy().tolist() for part in top_k([1, 5, 3], 2)]

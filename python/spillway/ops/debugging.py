@@ -8,7 +8,6 @@ from typing import Any
 from spillway.native_ops import call
 from spillway.native_ops import names as _names
 from spillway.opaque import note
-from spillway.ops._control import Assert
 from spillway.ops._control import check as _check
 from spillway.ops._math import both
 from spillway.tensor_convert import refuse, to_tensor
@@ -56,8 +55,9 @@ def assert_positive(x: Any, message: Any = None, summarize: Any = None, name: An
     assert_greater(x, to_tensor(0, x._dtype_name), message)
 
 
-def assert_non_negative(x: Any, message: Any = None, summarize: Any = None,
-                        name: Any = None) -> None:
+def assert_non_negative(
+    x: Any, message: Any = None, summarize: Any = None, name: Any = None
+) -> None:
     """InvalidArgumentError unless no item is below zero.
 
     >>> assert_non_negative([0, 2])

@@ -2,25 +2,8 @@
 
 from spillway.native_ops import functions as _functions
 from spillway.native_ops import names as _names
-from spillway.ops._arrays import unique
 from spillway.ops._math import (
-    abs,
-    add,
-    add_n,
-    argmax,
-    argmin,
-    count_nonzero,
     divide,
-    divide_no_nan,
-    equal,
-    l2_normalize,
-    logical_xor,
-    multiply,
-    not_equal,
-    reduce_logsumexp,
-    reduce_std,
-    reduce_variance,
-    top_k,
 )
 
 for _name, _function in _names("math").items():
@@ -29,11 +12,8 @@ truediv = divide
 floordiv = _functions["floordiv"]
 is_nan, is_inf, is_finite = (_functions[name] for name in ("is_nan", "is_inf", "is_finite"))
 
-__all__ = sorted(
-    {
-        *_names("math"),
-        *("abs add add_n argmax argmin count_nonzero divide divide_no_nan equal".split()),
-        *("l2_normalize logical_xor multiply not_equal reduce_logsumexp reduce_std".split()),
-        *("reduce_variance top_k truediv unique".split()),
-    }
-)
+_OWN = """
+abs add add_n argmax argmin count_nonzero divide divide_no_nan equal l2_normalize logical_xor
+multiply not_equal reduce_logsumexp reduce_std reduce_variance top_k truediv unique
+"""
+__all__ = sorted({*_names("math"), *_OWN.split()})

@@ -1,7 +1,6 @@
 """`tf.nn`: what is here of it."""
 
 from spillway.native_ops import names as _names
-from spillway.ops._math import l2_normalize, top_k
 
 for _name, _function in _names("nn").items():
     globals().setdefault(_name, _function)

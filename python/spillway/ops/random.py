@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from spillway.dtypes import as_dtype
-from spillway.native_ops import INDEX, call
+from spillway.native_ops import call
 from spillway.ops._constants import _dims
 from spillway.seeds import seed_pair
 from spillway.symbolic import tracing_now
@@ -28,15 +28,24 @@ def _seeds(seed: Any) -> tuple[int, int]:
     return first, second
 
 
-def normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = "float32", seed: Any = None,
-           name: Any = None) -> Any:
+def _drawn(op: str, shape: Any, dtype: Any, seed: Any) -> Any:
+    return call(op, _shape(shape), as_dtype(dtype).name, *_seeds(seed), 0, tracing_now())
+
+
+def normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = "float32",
+    seed: Any = None,
+    name: Any = None,
+) -> Any:
     """Numbers of the normal distribution.
 
     >>> normal([2, 3]).shape.as_list()
     [2, 3]
     """
-    first, second = _seeds(seed)
-    x = call("random_normal", _shape(shape), first, second, as_dtype(dtype).name, tracing_now())
+    x = _drawn("random_normal", shape, dtype, seed)
     return _scaled(x, stddev, mean)
 
 
@@ -46,34 +55,51 @@ def _scaled(x: Any, by: Any, plus: Any) -> Any:
     return x if isinstance(plus, float) and plus == 0.0 else x + plus
 
 
-def truncated_normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = "float32",
-                     seed: Any = None, name: Any = None) -> Any:
+def truncated_normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = "float32",
+    seed: Any = None,
+    name: Any = None,
+) -> Any:
     """Normal numbers within two standard deviations.
 
     >>> truncated_normal([2]).shape.as_list()
     [2]
     """
-    first, second = _seeds(seed)
-    x = call("random_truncated_normal", _shape(shape), first, second, as_dtype(dtype).name,
-             tracing_now())
+    x = _drawn("random_truncated_normal", shape, dtype, seed)
     return _scaled(x, stddev, mean)
 
 
-def uniform(shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = "float32",
-            seed: Any = None, name: Any = None) -> Any:
+def uniform(
+    shape: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = "float32",
+    seed: Any = None,
+    name: Any = None,
+) -> Any:
     """Numbers between minval and maxval, maxval excluded.
 
     >>> uniform([2], 0, 10, dtype="int32").shape.as_list()
     [2]
     """
     dtype = as_dtype(dtype)
-    first, second = _seeds(seed)
     if dtype.is_integer:
         if maxval is None:
             raise ValueError("Must specify maxval for integer dtype")
-        low, high = (to_tensor(v, dtype.name) for v in (minval, maxval))
-        return call("random_uniform_int", low, high, _shape(shape), first, second, tracing_now())
-    x = call("random_uniform", _shape(shape), first, second, dtype.name, tracing_now())
+        return call(
+            "random_uniform_int",
+            _shape(shape),
+            int(minval),
+            int(maxval),
+            dtype.name,
+            *_seeds(seed),
+            0,
+            tracing_now(),
+        )
+    x = _drawn("random_uniform", shape, dtype, seed)
     top = 1 if maxval is None else maxval
     if minval == 0 and top == 1:
         return x
@@ -81,12 +107,19 @@ def uniform(shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = "float
     return x * (high - low) + low
 
 
-def stateless_uniform(shape: Any, seed: Any, minval: Any = 0, maxval: Any = None,
-                      dtype: Any = "float32", name: Any = None, alg: Any = "auto_select") -> Any:
+def stateless_uniform(
+    shape: Any,
+    seed: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = "float32",
+    name: Any = None,
+    alg: Any = "auto_select",
+) -> Any:
     """Numbers between minval and maxval that depend on the seed alone.
 
     >>> stateless_uniform([2], [1, 2])
-    Tensor([0.57252395 0.36945045], shape=(2,), dtype=float32)
+    Tensor([0.8440604  0.19204533], shape=(2,), dtype=float32)
     """
     dtype = as_dtype(dtype)
     seed = to_tensor(seed)
@@ -103,8 +136,15 @@ def stateless_uniform(shape: Any, seed: Any, minval: Any = 0, maxval: Any = None
     return x * (high - low) + low
 
 
-def stateless_normal(shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0,
-                     dtype: Any = "float32", name: Any = None, alg: Any = "auto_select") -> Any:
+def stateless_normal(
+    shape: Any,
+    seed: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = "float32",
+    name: Any = None,
+    alg: Any = "auto_select",
+) -> Any:
     """Normal numbers that depend on the seed alone.
 
     >>> stateless_normal([1], [1, 2]).shape.as_list()
@@ -114,9 +154,15 @@ def stateless_normal(shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0,
     return x * stddev + mean
 
 
-def stateless_truncated_normal(shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0,
-                               dtype: Any = "float32", name: Any = None,
-                               alg: Any = "auto_select") -> Any:
+def stateless_truncated_normal(
+    shape: Any,
+    seed: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = "float32",
+    name: Any = None,
+    alg: Any = "auto_select",
+) -> Any:
     """Normal numbers within two standard deviations that depend on the seed alone.
 
     >>> stateless_truncated_normal([1], [1, 2]).shape.as_list()
@@ -132,10 +178,15 @@ def shuffle(value: Any, seed: Any = None, name: Any = None) -> Any:
     >>> sorted(shuffle([1, 2, 3]).numpy().tolist())
     [1, 2, 3]
     """
-    first, second = _seeds(seed)
-    return call("random_shuffle", to_tensor(value), first, second)
+    return call("random_shuffle", to_tensor(value), *_seeds(seed), 0, tracing_now())
 
 
-__all__ = ["normal", "truncated_normal", "uniform", "stateless_uniform", "stateless_normal",
-           "stateless_truncated_normal", "shuffle"]
-__all__ = [name for name in __all__ if name != "shuffle" or "random_shuffle" in INDEX]
+__all__ = [
+    "normal",
+    "shuffle",
+    "stateless_normal",
+    "stateless_truncated_normal",
+    "stateless_uniform",
+    "truncated_normal",
+    "uniform",
+]

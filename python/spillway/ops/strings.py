@@ -20,13 +20,17 @@ def split(input: Any, sep: Any = None, maxsplit: int = -1, name: Any = None) -> 
     """
     x = to_tensor(input)
     if x.shape.rank not in (0, None):
-        refuse("ValueError", f"strings.split of many strings gives rows of different lengths, "
-               f"which are not here yet: shape {x.shape}; split them one by one in a map")
+        refuse(
+            "ValueError",
+            f"strings.split of many strings gives rows of different lengths, "
+            f"which are not here yet: shape {x.shape}; split them one by one in a map",
+        )
     return call("string_split", x, sep, maxsplit)
 
 
-def format(template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3,
-           name: Any = None) -> Any:
+def format(
+    template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: Any = None
+) -> Any:
     """The template with tensors in the places of the placeholder.
 
     >>> format("x is {}", to_tensor([1, 2]))
@@ -35,8 +39,11 @@ def format(template: str, inputs: Any, placeholder: str = "{}", summarize: int =
     items = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     parts = template.split(placeholder)
     if len(parts) != len(items) + 1:
-        refuse("ValueError", f"{len(parts) - 1} placeholder(s) in template does not match "
-               f"{len(items)} tensor(s) provided as input")
+        refuse(
+            "ValueError",
+            f"{len(parts) - 1} placeholder(s) in template does not match "
+            f"{len(items)} tensor(s) provided as input",
+        )
     text = parts[0]
     for item, part in zip(items, parts[1:], strict=True):
         value = to_tensor(item).numpy()

@@ -61,35 +61,31 @@ struct Predicate {
 template <class Op, class Allowed>
 Result<Loop> unary_loop(const Prepare& p) {
   Loop loop;
-  with_type(Allowed(), p.inputs[0].dtype, [&]<class T>() {
-    loop.fn = SimdLoop<MapBody<InWide<Op, T>, T, T>>::best();
-  });
+  with_type(Allowed(), p.inputs[0].dtype,
+            [&]<class T>() { loop.fn = SimdLoop<MapBody<InWide<Op, T>, T, T>>::best(); });
   return loop;
 }
 template <class Op, class Allowed>
 Result<Loop> binary_loop(const Prepare& p) {
   Loop loop;
-  with_type(Allowed(), p.inputs[0].dtype, [&]<class T>() {
-    loop.fn = SimdLoop<MapBody<InWide<Op, T>, T, T, T>>::best();
-  });
+  with_type(Allowed(), p.inputs[0].dtype,
+            [&]<class T>() { loop.fn = SimdLoop<MapBody<InWide<Op, T>, T, T, T>>::best(); });
   return loop;
 }
 // T, T -> bool.
 template <class Op, class Allowed>
 Result<Loop> predicate_loop(const Prepare& p) {
   Loop loop;
-  with_type(Allowed(), p.inputs[0].dtype, [&]<class T>() {
-    loop.fn = SimdLoop<MapBody<Predicate<Op>, bool, T, T>>::best();
-  });
+  with_type(Allowed(), p.inputs[0].dtype,
+            [&]<class T>() { loop.fn = SimdLoop<MapBody<Predicate<Op>, bool, T, T>>::best(); });
   return loop;
 }
 // T -> bool.
 template <class Op, class Allowed>
 Result<Loop> test_loop(const Prepare& p) {
   Loop loop;
-  with_type(Allowed(), p.inputs[0].dtype, [&]<class T>() {
-    loop.fn = SimdLoop<MapBody<Predicate<Op>, bool, T>>::best();
-  });
+  with_type(Allowed(), p.inputs[0].dtype,
+            [&]<class T>() { loop.fn = SimdLoop<MapBody<Predicate<Op>, bool, T>>::best(); });
   return loop;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "spillway/graph/plan.h"
+#include "spillway/graph/refusal.h"
 #include "spillway/graph/run_op.h"
 
 namespace spillway::graph {
@@ -18,35 +19,56 @@ Status where(Status status, const Node& node) {
   return status;
 }
 
-// Op by op: where a shape depends on values, or there is only one op.
-Status evaluate_each(const std::vector<NodePtr>& order, const AccountPtr& account) {
-  for (const NodePtr& node : order) {
-    std::vector<Tensor> inputs;
-    for (const Operand& input : node->inputs()) inputs.push_back(*input.value());
-    auto made = run_op(node->op(), inputs, node->attrs(), account, Buffer::Ask::kRequired);
-    if (!made.ok()) {
-      return where(std::move(made).status().at(node->op().name), *node);
-    }
-    node->set_values(std::move(made).value());
-  }
+// One op on known values. `known`: its outputs, where they were inferred from these values.
+Status evaluate_one(const Node& node, const AccountPtr& account, Buffer::Ask ask,
+                    std::span<const Spec> known) {
+  const std::vector<Operand> operands = node.inputs();
+  if (node.evaluated()) return {};  // another thread was faster, and the operands are gone
+  std::vector<Tensor> inputs;
+  inputs.reserve(operands.size());
+  for (const Operand& input : operands) inputs.push_back(*input.value());
+  auto made = run_op(node.op(), inputs, node.attrs(), account, ask, {}, known);
+  if (!made.ok()) return where(std::move(made).status().at(node.op().name), node);
+  node.set_values(std::move(made).value());
   return {};
 }
 
+// Op by op: where a shape depends on values.
+Status evaluate_each(const std::vector<NodePtr>& order, const AccountPtr& account,
+                     Buffer::Ask ask) {
+  for (const NodePtr& node : order) SW_RETURN_IF_ERROR(evaluate_one(*node, account, ask, {}));
+  return {};
+}
+
+// Whether a node was made of known values and is small: nothing to plan.
+bool stands_alone(const Node& node) {
+  return !node.symbolic() && !node.evaluated() && node.pending() <= 1 && is_small(node);
+}
+
 }  // namespace
+
+bool is_small(const Node& node) {
+  std::size_t bytes = 0;
+  for (const Spec& spec : node.outputs()) {
+    if (!spec.shape.fully_known()) return false;
+    bytes += bytes_of(spec);
+    if (bytes > kSmall) return false;
+  }
+  return true;
+}
 
 bool evaluate_at_once(const Node& node) {
   if (node.symbolic()) return false;
   if (node.op().effect != Effect::kNone || node.pending() >= kMostPending) return true;
   if (node.pending() > 1) return false;
-  std::size_t bytes = 0;
-  for (const Spec& spec : node.outputs()) {
-    if (!spec.shape.fully_known()) return true;
-    bytes += static_cast<std::size_t>(spec.shape.count()) * std::max<std::size_t>(1, size_of(spec.dtype));
-  }
-  return bytes <= kSmall;
+  const auto unknown = [](const Spec& spec) { return !spec.shape.fully_known(); };
+  return is_small(node) || std::any_of(node.outputs().begin(), node.outputs().end(), unknown);
 }
 
-Status evaluate(std::span<const Operand> roots, const AccountPtr& account) {
+Status evaluate(std::span<const Operand> roots, const AccountPtr& account, Buffer::Ask ask) {
+  if (roots.size() == 1 && stands_alone(*roots[0].node)) {
+    return evaluate_one(*roots[0].node, account, ask, roots[0].node->outputs());
+  }
   std::vector<Operand> pending;  // every output of each root: a node keeps all its values or none
   for (const Operand& root : roots) {
     const Node& node = *root.node;
@@ -62,12 +84,23 @@ Status evaluate(std::span<const Operand> roots, const AccountPtr& account) {
   }
   if (pending.empty()) return {};
   const std::vector<NodePtr> order = pending_nodes(pending);
-  if (order.size() == 1) return evaluate_each(order, account);
+  const std::size_t limit = Budget::process().limit();
+  if (const std::size_t bytes = bytes_of(pending); bytes > limit) {
+    return too_large(order, pending, bytes, limit);
+  }
+  // One small op needs no plan; a large loop is spread over the CPUs by one.
+  if (order.empty()) return {};
+  if (order.size() == 1 && (order[0]->op().loop == nullptr || bytes_of(pending) <= kSmall)) {
+    return evaluate_each(order, account, ask);
+  }
   SW_ASSIGN(const std::shared_ptr<const Plan> plan,
             Plan::make(Graph::make({}, pending), {}, account));
-  if (plan == nullptr) return evaluate_each(order, account);
+  if (plan == nullptr) return evaluate_each(order, account, ask);
+  const std::size_t needed = plan->result_bytes() + plan->arena_bytes();
+  if (needed > limit) return too_large(order, pending, needed, limit);
   Plan::Request request;
   request.account = account;
+  request.ask = ask;
   Plan::Outcome outcome = plan->run(request);
   if (!outcome.error.ok()) return where(std::move(outcome.error), *pending[0].node);
   for (std::size_t i = 0; i < pending.size();) {

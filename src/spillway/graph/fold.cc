@@ -66,9 +66,15 @@ Status infer_fold(Infer& c, DType dtype) {
   return {};
 }
 
+// Before the item at `within` of a group: a new accumulator, or a new segment.
+void FoldRun::begin(std::int64_t within) {
+  if (within == 0) way_.init(acc_, shape_.inner);
+  if (in_segments(shape_) && within % kSegment == 0) way_.init(acc_ + way_.bytes, 1);
+}
+
 void FoldRun::close(std::int64_t group) {
-  way_.finish(acc_, out_ + static_cast<std::size_t>(group * shape_.inner) * out_item_,
-               shape_.inner, shape_.reduced);
+  way_.finish(acc_, out_ + static_cast<std::size_t>(group * shape_.inner) * out_item_, shape_.inner,
+              shape_.reduced);
 }
 
 void FoldRun::empty_groups(std::int64_t groups) {
@@ -84,8 +90,13 @@ void FoldRun::take(const std::byte* items, std::int64_t first, std::int64_t n) {
     const std::int64_t group = first / group_items;
     const std::int64_t within = first % group_items;
     std::int64_t used = 0;
-    if (within == 0) way_.init(acc_, shape_.inner);
-    if (shape_.inner == 1) {
+    begin(within);
+    if (in_segments(shape_)) {
+      used = std::min({n, group_items - within, kSegment - within % kSegment});
+      way_.take(acc_ + way_.bytes, items, used, within);
+      const bool ends = (within + used) % kSegment == 0 || within + used == group_items;
+      if (ends) way_.merge(acc_, acc_ + way_.bytes, 1);
+    } else if (shape_.inner == 1) {
       used = std::min(n, group_items - within);
       way_.take(acc_, items, used, within);
     } else {

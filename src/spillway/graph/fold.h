@@ -15,6 +15,8 @@ struct Fold {
     void (*init)(std::byte* acc, std::int64_t n) = nullptr;
     // `at`: the first item's place along the reduced axes (run), or that of all of them (lanes).
     void (*take)(std::byte* acc, const std::byte* items, std::int64_t n, std::int64_t at) = nullptr;
+    // What another accumulator took of the items right behind.
+    void (*merge)(std::byte* acc, const std::byte* next, std::int64_t n) = nullptr;
     // `count`: items an accumulator took.
     void (*finish)(const std::byte* acc, std::byte* out, std::int64_t n,
                    std::int64_t count) = nullptr;
@@ -37,7 +39,8 @@ std::optional<FoldShape> fold_shape(const Shape& shape, std::span<const int> axe
 // Infers a reduction's output of type `dtype`: attributes axis and keepdims.
 Status infer_fold(Infer& c, DType dtype);
 
-// Takes blocks of a row-major stream of items into accumulators and writes finished outputs.
+// Takes blocks of a row-major stream of items into accumulators and writes finished outputs. A long
+// run is taken in segments, merged in order: so segments may also be taken by several threads.
 class FoldRun {
  public:
   FoldRun(const Fold& fold, const FoldShape& shape, std::size_t in_item, std::size_t out_item,
@@ -48,8 +51,13 @@ class FoldRun {
         out_item_(out_item),
         acc_(accumulators),
         out_(out) {}
+  static constexpr std::int64_t kSegment = std::int64_t{1} << 18;
+  static bool in_segments(const FoldShape& shape) {
+    return shape.inner == 1 && shape.reduced > kSegment;
+  }
   static std::size_t scratch(const Fold& fold, const FoldShape& shape) {
-    return way_of(fold, shape).bytes * static_cast<std::size_t>(shape.inner);
+    const std::size_t one = way_of(fold, shape).bytes * static_cast<std::size_t>(shape.inner);
+    return in_segments(shape) ? 2 * one : one;
   }
   // Items [first, first + n) of the stream; blocks come in order, from a multiple of a group.
   void take(const std::byte* items, std::int64_t first, std::int64_t n);
@@ -60,6 +68,7 @@ class FoldRun {
   static const Fold::Way& way_of(const Fold& fold, const FoldShape& shape) {
     return shape.inner == 1 ? fold.run : fold.lanes;
   }
+  void begin(std::int64_t within);
   void close(std::int64_t group);
 
   const Fold::Way& way_;

@@ -212,7 +212,8 @@ Fused::Failure Fused::run(const std::byte* const* sources, std::byte* const* out
       std::byte* out = step.output >= 0
                            ? outs[step.output] + static_cast<std::size_t>(first) * step.item
                            : scratch + step.offset;
-      const std::int64_t failed = step.loop.fn({in.data(), out, n, first, step.loop.data.get(), &call});
+      const std::int64_t failed =
+          step.loop.fn({in.data(), out, n, first, step.loop.data.get(), &call});
       if (failed >= 0) return {static_cast<int>(s), first + failed};
       result = out;
     }

@@ -33,7 +33,7 @@ class Fused {
 
   std::int64_t row_items() const { return row_items_; }
   std::size_t scratch() const { return scratch_; }
-  bool empty() const { return steps_.empty(); }
+  std::int64_t steps() const { return static_cast<std::int64_t>(steps_.size()); }
 
   struct Failure {
     int step = -1;  // -1: none
@@ -72,8 +72,8 @@ class Fused {
   };
 
   static void expand(const Source& source, const std::byte* from, std::byte* to, std::int64_t n);
-  static void gather(const Source& source, const std::byte* from, std::byte* to,
-                     std::int64_t first, std::int64_t n);
+  static void gather(const Source& source, const std::byte* from, std::byte* to, std::int64_t first,
+                     std::int64_t n);
   const std::byte* load(const Source& source, const std::byte* base, std::byte* scratch,
                         std::int64_t first, std::int64_t n) const;
 

@@ -16,7 +16,8 @@ std::vector<NodePtr> pending_nodes(std::span<const Operand> roots) {
   std::unordered_set<const Node*> seen;
   std::vector<Frame> stack;
   const auto enter = [&](const NodePtr& node) {
-    if (node->evaluated() || &node->op() == &parameter_op || !seen.insert(node.get()).second) return;
+    if (node->evaluated() || &node->op() == &parameter_op || !seen.insert(node.get()).second)
+      return;
     stack.push_back({node, node->inputs()});
   };
   for (const Operand& root : roots) {
@@ -55,7 +56,8 @@ std::string Graph::describe() const {
   std::ostringstream text;
   const auto name = [&](const Operand& operand) {
     std::string out = "const " + operand.spec().to_string();
-    if (const auto found = names.find(operand.node.get()); found != names.end()) out = found->second;
+    if (const auto found = names.find(operand.node.get()); found != names.end())
+      out = found->second;
     if (operand.node->outputs().size() > 1) out += "." + std::to_string(operand.output);
     return out;
   };

@@ -2,14 +2,22 @@
 
 #include <algorithm>
 
+#include "spillway/graph/control.h"
+
 namespace spillway::graph {
 namespace {
 
 constexpr int kMostPending = 1 << 20;
+std::atomic<std::int64_t> serials{0};
 
 // Operands on their way out. Deep graphs must not recurse.
 void release(std::vector<Operand> operands) {
   thread_local std::vector<Operand>* active = nullptr;
+  if (std::all_of(operands.begin(), operands.end(), [](const Operand& operand) {
+        return operand.node == nullptr || operand.node->evaluated();  // has none of its own
+      })) {
+    return;
+  }
   if (active != nullptr) {
     for (Operand& operand : operands) active->push_back(std::move(operand));
     return;
@@ -108,14 +116,23 @@ std::optional<Shape> value_as_shape(const Operand& operand) {
 }
 
 Node::Node(const OpDef& op, std::vector<Operand> inputs, Attrs attrs, SitePtr site)
-    : op_(&op), attrs_(std::move(attrs)), site_(std::move(site)), inputs_(std::move(inputs)) {}
+    : op_(&op),
+      attrs_(std::move(attrs)),
+      site_(std::move(site)),
+      serial_(serials.fetch_add(1, std::memory_order_relaxed)),
+      inputs_(std::move(inputs)) {}
+
+std::int64_t next_serial() { return serials.load(std::memory_order_relaxed); }
 
 Result<NodePtr> Node::make(const OpDef& op, std::vector<Operand> inputs, Attrs attrs,
                            SitePtr site) {
   std::vector<Spec> specs;
   std::vector<const Tensor*> constants;
   std::vector<std::optional<Shape>> shapes;
-  bool symbolic = false;
+  specs.reserve(inputs.size());
+  constants.reserve(inputs.size());
+  shapes.reserve(inputs.size());
+  bool symbolic = attrs.get_or("per_row", false);  // drawn in a call, for its rows
   int pending = 1;
   for (const Operand& input : inputs) {
     specs.push_back(input.spec());
@@ -126,11 +143,12 @@ Result<NodePtr> Node::make(const OpDef& op, std::vector<Operand> inputs, Attrs a
   }
   Infer infer(specs, constants, shapes, attrs);
   if (Status status = op.infer(infer); !status.ok()) {
-    status.edit().message = std::string(op.name) + ": " + status.edit().message +
-                            name_operands(inputs);
+    status.edit().message =
+        std::string(op.name) + ": " + status.edit().message + name_operands(inputs);
     return status;
   }
-  auto node = std::shared_ptr<Node>(new Node(op, std::move(inputs), std::move(attrs), std::move(site)));
+  auto node =
+      std::shared_ptr<Node>(new Node(op, std::move(inputs), std::move(attrs), std::move(site)));
   node->outputs_ = std::move(infer.outputs());
   node->symbolic_ = symbolic;
   node->pending_ = pending;

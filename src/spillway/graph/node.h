@@ -59,6 +59,8 @@ class Node {
   const std::vector<Tensor>& values() const { return values_; }
   // A copy: empty once evaluated.
   std::vector<Operand> inputs() const;
+  // Grows with every node made: tells what was traced since some moment.
+  std::int64_t serial() const { return serial_; }
   // How many nodes must run for this one, at most; saturates.
   int pending() const { return pending_; }
 
@@ -71,6 +73,7 @@ class Node {
   const OpDef* const op_;
   const Attrs attrs_;
   const SitePtr site_;
+  const std::int64_t serial_;
   std::vector<Spec> outputs_;
   bool symbolic_ = false;
   int pending_ = 0;

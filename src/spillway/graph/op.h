@@ -21,7 +21,8 @@ struct Spec {
   std::string to_string() const;  // "float32 (3, None)"
 };
 
-// ---- What an op is asked -------------------------------------------------------------------------
+// ---- What an op is asked
+// -------------------------------------------------------------------------
 
 // Shapes and types of a node's outputs from those of its inputs. The same function runs when the
 // node is written (shapes may be unknown) and when it is planned (they are known).
@@ -62,7 +63,8 @@ struct Prepare {
   const Attrs& attrs;
 };
 
-// ---- How an op runs ------------------------------------------------------------------------------
+// ---- How an op runs
+// ------------------------------------------------------------------------------
 
 // Which rows a graph is run for: what random ops inside a function draw from.
 struct Call {
@@ -117,7 +119,8 @@ struct Compute {
   }
 };
 
-// ---- What an op is -------------------------------------------------------------------------------
+// ---- What an op is
+// -------------------------------------------------------------------------------
 
 enum class ParamKind : std::uint8_t {
   kTensor,    // one operand
@@ -133,7 +136,8 @@ enum class ParamKind : std::uint8_t {
 };
 // A parameter, in the order of the Python signature. Operands with the same `type` letter have the
 // same dtype: a Python number takes that of the tensor beside it. Capital: any dtype; 'i': int32,
-// 'l': int64, 's': string, 'b': bool, 'n': int32 or int64 (int32 when it comes from Python).
+// 'l': int64, 's': string, 'b': bool, 'n': int32 or int64 (int32 when it comes from Python); '*':
+// each of a list its own dtype.
 struct ParamDef {
   std::string_view name;
   ParamKind kind;

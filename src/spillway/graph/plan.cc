@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <cstring>
 
+#include "spillway/base/mutex.h"
+#include "spillway/base/workers.h"
 #include "spillway/graph/run_op.h"
 
 namespace spillway::graph {
 namespace {
 
 constexpr std::size_t kTileBytes = 512 * 1024;  // what passes between steps stays in L2
+// Work on fewer items than this is not worth a second thread; more is handed out in such pieces.
+constexpr std::int64_t kPiece = std::int64_t{1} << 16;
+constexpr std::int64_t kWorthIt = 2 * kPiece;
 
 std::size_t bytes_of(const Spec& spec) {
   return static_cast<std::size_t>(spec.shape.count()) * size_of(spec.dtype);
@@ -25,6 +30,19 @@ class FoldSink final : public Fused::Sink {
   FoldRun& run_;
 };
 
+// The same for one segment's accumulator.
+class SegmentSink final : public Fused::Sink {
+ public:
+  SegmentSink(const Fold::Way& way, std::byte* acc) : way_(way), acc_(acc) {}
+  void take(const std::byte* items, std::int64_t first, std::int64_t n) override {
+    way_.take(acc_, items, n, first);
+  }
+
+ private:
+  const Fold::Way& way_;
+  std::byte* const acc_;
+};
+
 }  // namespace
 
 // One call of run(): where every value lies, and the rows being worked on.
@@ -36,16 +54,18 @@ struct Plan::Running {
   std::vector<Tensor> results;
   std::vector<Tensor> tensors;  // values computed as tensors, of this tile
   std::byte* arena = nullptr;
-  std::byte* scratch = nullptr;
-  std::int64_t tile = 1;   // most rows at a time
-  std::int64_t first = 0;  // of this tile
-  std::int64_t rows = 0;   // of this tile
+  std::byte* scratch = nullptr;  // one piece for each thread
+  int width = 1;                 // threads
+  std::int64_t tile = 1;         // most rows at a time
+  std::int64_t first = 0;        // of this tile
+  std::int64_t rows = 0;         // of this tile
   Status error;
   std::int64_t failed = -1;
 
-  Call call() const {
-    return {request.call.first_row + first, request.call.epoch};
+  std::byte* scratch_of(int slot) const {
+    return scratch + static_cast<std::size_t>(slot) * plan.scratch_;
   }
+  Call call() const { return {request.call.first_row + first, request.call.epoch}; }
   void fail(Status status, std::int64_t row) {
     error = std::move(status);
     failed = first + row;
@@ -55,7 +75,8 @@ struct Plan::Running {
     const Value& value = plan.base_of(v);
     switch (value.place) {
       case Place::kParameter:
-        return const_cast<std::byte*>(request.parameters[static_cast<std::size_t>(value.index)].data()) +
+        return const_cast<std::byte*>(
+                   request.parameters[static_cast<std::size_t>(value.index)].data()) +
                static_cast<std::size_t>(first) * bytes_of(value.spec);
       case Place::kConstant:
         return const_cast<std::byte*>(value.constant.data());
@@ -109,21 +130,83 @@ void Plan::run_fused(const Step& step, Running& running) const {
   for (const int v : step.out) out.push_back(running.data(v));
   const std::int64_t items = running.rows * step.fused->row_items();
   const Call call = running.call();
-  const auto failure =
-      step.fused->run(in.data(), out.data(), 0, items, running.scratch, call);
-  if (failure.step >= 0) {
-    running.fail(bad_data(Code::kInvalidArgument, step.fused->failure_text(failure.step)),
-                 failure.item / std::max<std::int64_t>(1, step.fused->row_items()));
+  Fused::Failure first;
+  if (running.width == 1 || items * step.fused->steps() < kWorthIt) {
+    first = step.fused->run(in.data(), out.data(), 0, items, running.scratch, call);
+  } else {
+    const std::int64_t pieces = (items + kPiece - 1) / kPiece;
+    Mutex mutex;
+    parallel_ranges(pieces, [&](std::int64_t piece, int slot) {
+      const auto failure =
+          step.fused->run(in.data(), out.data(), piece * kPiece,
+                          std::min(items, (piece + 1) * kPiece), running.scratch_of(slot), call);
+      const MutexLock lock(mutex);
+      if (failure.step >= 0 && (first.step < 0 || failure.item < first.item)) first = failure;
+    });
   }
+  report(step, first, running);
+}
+
+void Plan::report(const Step& step, const Fused::Failure& failure, Running& running) {
+  if (failure.step < 0) return;
+  running.fail(bad_data(Code::kInvalidArgument, step.fused->failure_text(failure.step)),
+               failure.item / std::max<std::int64_t>(1, step.fused->row_items()));
+}
+
+// One long run, its segments on several threads; merged in order.
+void Plan::run_segments(const Step& step, Running& running) const {
+  const Fold::Way& way = step.fold.run;
+  const std::int64_t items = step.fold_shape.reduced;
+  const std::int64_t segments = (items + FoldRun::kSegment - 1) / FoldRun::kSegment;
+  std::vector<const std::byte*> in;
+  std::vector<std::byte*> out;
+  for (const int v : step.in) in.push_back(running.data(v));
+  for (const int v : step.out) out.push_back(running.data(v));
+  const Call call = running.call();
+  // Segments finish in any order: each waits in its place for those before it.
+  std::vector<std::byte> total(way.bytes);
+  way.init(total.data(), 1);
+  Mutex mutex;
+  std::vector<std::vector<std::byte>> waiting(static_cast<std::size_t>(segments));
+  std::int64_t merged = 0;
+  Fused::Failure first;
+  parallel_ranges(segments, [&](std::int64_t segment, int slot) {
+    const std::int64_t begin = segment * FoldRun::kSegment;
+    const std::int64_t end = std::min(items, begin + FoldRun::kSegment);
+    std::vector<std::byte> acc(way.bytes);
+    way.init(acc.data(), 1);
+    Fused::Failure failure;
+    if (step.fused == nullptr) {
+      way.take(acc.data(), in[0] + static_cast<std::size_t>(begin) * step.fold_item, end - begin,
+               begin);
+    } else {
+      SegmentSink sink(way, acc.data());
+      failure =
+          step.fused->run(in.data(), out.data(), begin, end, running.scratch_of(slot), call, &sink);
+    }
+    const MutexLock lock(mutex);
+    if (failure.step >= 0 && (first.step < 0 || failure.item < first.item)) first = failure;
+    waiting[static_cast<std::size_t>(segment)] = std::move(acc);
+    while (merged < segments && !waiting[static_cast<std::size_t>(merged)].empty()) {
+      way.merge(total.data(), waiting[static_cast<std::size_t>(merged)].data(), 1);
+      waiting[static_cast<std::size_t>(merged++)] = std::vector<std::byte>(1);
+    }
+  });
+  if (first.step >= 0) return report(step, first, running);
+  way.finish(total.data(), running.data(step.out.back()), 1, items);
 }
 
 void Plan::run_fold(const Step& step, Running& running) const {
+  const FoldShape& shape = step.fold_shape;
+  if (running.width > 1 && running.rows * shape.outer == 1 && FoldRun::in_segments(shape)) {
+    return run_segments(step, running);
+  }
   std::byte* accumulators = running.scratch;
   if (step.fused != nullptr) accumulators += (step.fused->scratch() + 63) / 64 * 64;
-  const std::size_t out_item = size_of(values_[static_cast<std::size_t>(step.out.back())].spec.dtype);
+  const std::size_t out_item =
+      size_of(values_[static_cast<std::size_t>(step.out.back())].spec.dtype);
   FoldRun fold(step.fold, step.fold_shape, step.fold_item, out_item, accumulators,
                running.data(step.out.back()));
-  const FoldShape& shape = step.fold_shape;
   const std::int64_t items = running.rows * shape.outer * shape.reduced * shape.inner;
   if (step.fused == nullptr) {
     fold.take(running.data(step.in[0]), 0, items);
@@ -137,10 +220,7 @@ void Plan::run_fold(const Step& step, Running& running) const {
   const Call call = running.call();
   const auto failure =
       step.fused->run(in.data(), out.data(), 0, items, running.scratch, call, &sink);
-  if (failure.step >= 0) {
-    running.fail(bad_data(Code::kInvalidArgument, step.fused->failure_text(failure.step)),
-                 failure.item / std::max<std::int64_t>(1, step.fused->row_items()));
-  }
+  report(step, failure, running);
 }
 
 void Plan::run_kernel(const Step& step, Running& running) const {
@@ -157,14 +237,44 @@ void Plan::run_kernel(const Step& step, Running& running) const {
     out.push_back(running.data(v));
     out_step.push_back(bytes_of(values_[static_cast<std::size_t>(v)].spec));
   }
-  for (std::int64_t r = 0; r < running.rows; ++r) {
-    if (Status status = step.kernel->run(in.data(), out.data(), running.scratch); !status.ok()) {
-      running.fail(std::move(status), r);
-      return;
+  std::size_t row_bytes = 0;
+  for (const std::size_t bytes : out_step) row_bytes += bytes;
+  for (const std::size_t bytes : in_step) row_bytes += bytes;
+  const auto run = [&](std::int64_t begin, std::int64_t end, std::byte* scratch) {
+    std::vector<const std::byte*> from = in;
+    std::vector<std::byte*> to = out;
+    for (std::size_t i = 0; i < in.size(); ++i)
+      from[i] += in_step[i] * static_cast<std::size_t>(begin);
+    for (std::size_t i = 0; i < out.size(); ++i)
+      to[i] += out_step[i] * static_cast<std::size_t>(begin);
+    for (std::int64_t r = begin; r < end; ++r) {
+      if (Status status = step.kernel->run(from.data(), to.data(), scratch); !status.ok()) {
+        return std::pair(r, std::move(status));
+      }
+      for (std::size_t i = 0; i < in.size(); ++i) from[i] += in_step[i];
+      for (std::size_t i = 0; i < out.size(); ++i) to[i] += out_step[i];
     }
-    for (std::size_t i = 0; i < in.size(); ++i) in[i] += in_step[i];
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] += out_step[i];
+    return std::pair(end, Status());
+  };
+  const std::int64_t rows = running.rows;
+  if (running.width == 1 || rows == 1 || row_bytes * static_cast<std::size_t>(rows) < kWorthIt) {
+    auto [row, status] = run(0, rows, running.scratch);
+    if (!status.ok()) running.fail(std::move(status), row);
+    return;
   }
+  const std::int64_t pieces = std::min<std::int64_t>(rows, 4 * running.width);
+  Mutex mutex;
+  std::int64_t failed = rows;
+  Status error;
+  parallel_ranges(pieces, [&](std::int64_t piece, int slot) {
+    auto [row, status] =
+        run(piece * rows / pieces, (piece + 1) * rows / pieces, running.scratch_of(slot));
+    const MutexLock lock(mutex);
+    if (status.ok() || row >= failed) return;
+    failed = row;
+    error = std::move(status);
+  });
+  if (!error.ok()) running.fail(std::move(error), failed);
 }
 
 void Plan::run_compute(const Step& step, Running& running) const {
@@ -205,8 +315,8 @@ void Plan::run_compute(const Step& step, Running& running) const {
     }
     Call call = running.call();
     call.first_row += r;
-    auto made = run_op(op, row, step.node->attrs(), running.request.account, running.request.ask,
-                       call);
+    auto made =
+        run_op(op, row, step.node->attrs(), running.request.account, running.request.ask, call);
     if (!made.ok()) return running.fail(std::move(made).status(), r);
     for (std::size_t i = 0; i < outs.size(); ++i) outs[i].push_back(std::move(made.value()[i]));
   }
@@ -243,7 +353,9 @@ Plan::Outcome Plan::run(const Request& request) const {
     running.tile = std::clamp<std::int64_t>(fits, 1, std::max<std::int64_t>(1, request.rows));
   }
   const std::size_t arena_bytes = arena_row_ * static_cast<std::size_t>(running.tile);
-  auto room = Buffer::allocate(request.account, arena_bytes + scratch_ + 64, request.ask);
+  running.width = steps_.empty() ? 1 : parallel_width();
+  const std::size_t scratch = scratch_ * static_cast<std::size_t>(running.width);
+  auto room = Buffer::allocate(request.account, arena_bytes + scratch + 64, request.ask);
   if (!room.ok()) return give_up(std::move(room).status());
   Buffer buffer = std::move(room).value();
   running.arena = buffer.data();
@@ -280,9 +392,9 @@ Plan::Outcome Plan::run(const Request& request) const {
     const Shape& row = values_[static_cast<std::size_t>(results_[i])].spec.shape;
     if (base.place == Place::kConstant) {
       const Tensor one = base.constant.reshaped(row);
-      auto made = stack(request.account,
-                        std::vector<Tensor>(static_cast<std::size_t>(request.rows), one),
-                        request.ask);
+      auto made =
+          stack(request.account, std::vector<Tensor>(static_cast<std::size_t>(request.rows), one),
+                request.ask);
       if (!made.ok()) return give_up(std::move(made).status());
       outcome.results.push_back(std::move(made).value());
     } else {

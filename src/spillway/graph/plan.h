@@ -67,6 +67,8 @@ class Plan {
     KernelPtr kernel;
   };
   struct Running;
+  void run_segments(const Step& step, Running& running) const;
+  static void report(const Step& step, const Fused::Failure& failure, Running& running);
   void run_fused(const Step& step, Running& running) const;
   void run_fold(const Step& step, Running& running) const;
   void run_kernel(const Step& step, Running& running) const;

@@ -43,6 +43,7 @@ class Planner {
     while (!open_.empty()) close(open_.front());
     SW_RETURN_IF_ERROR(make_steps());
     place();
+    plan_->scratch_ = (plan_->scratch_ + kAlign - 1) / kAlign * kAlign;
     return true;
   }
   std::unique_ptr<Plan> take() { return std::move(plan_); }
@@ -84,7 +85,8 @@ class Planner {
     return v;
   }
 
-  // ---- Values ------------------------------------------------------------------------------------
+  // ---- Values
+  // ------------------------------------------------------------------------------------
 
   Result<bool> enter(const NodePtr& node) {
     std::vector<int> in;
@@ -115,14 +117,17 @@ class Planner {
     for (const Spec& spec : infer.outputs()) {
       if (!spec.shape.fully_known()) return false;
     }
-    if (op.of_shape || (known && op.effect != Effect::kState && folds(infer.outputs()))) {
+    // What every row draws anew is no constant, though nothing goes in.
+    const bool varies = node->attrs().get_or("per_row", false);
+    if (op.of_shape ||
+        (known && !varies && op.effect != Effect::kState && folds(infer.outputs()))) {
       SW_RETURN_IF_ERROR(fold(node, specs, in));
       return true;
     }
     Pending pending{node, std::move(in), {}};
     for (std::size_t i = 0; i < infer.outputs().size(); ++i) {
       const int v = add(infer.outputs()[i], batched || !has_parameters_ ||
-                                                op.effect == Effect::kState || known);
+                                                op.effect == Effect::kState || known || varies);
       ids_[{node.get(), static_cast<int>(i)}] = v;
       pending.out.push_back(v);
     }
@@ -135,7 +140,8 @@ class Planner {
     return true;
   }
 
-  // Constants of functions are computed once; those of a plain expression only where they are small.
+  // Constants of functions are computed once; those of a plain expression only where they are
+  // small.
   bool folds(const std::vector<Spec>& outputs) const {
     if (has_parameters_) return true;
     std::size_t bytes = 0;
@@ -150,8 +156,8 @@ class Planner {
       if (input.place == Plan::Place::kConstant) {
         inputs.push_back(input.constant);
       } else {  // of_shape: nobody looks at the items
-        static const auto& nothing = *new BufferPtr(
-            std::make_shared<Buffer>(Buffer::adopt(nullptr, 0, nullptr)));
+        static const auto& nothing =
+            *new BufferPtr(std::make_shared<Buffer>(Buffer::adopt(nullptr, 0, nullptr)));
         inputs.push_back(is_plain(specs[i].dtype)
                              ? Tensor(specs[i].dtype, specs[i].shape, nothing)
                              : Tensor::of_strings(specs[i].shape, {nothing, nothing}));
@@ -165,7 +171,8 @@ class Planner {
     return {};
   }
 
-  // ---- Schedule ----------------------------------------------------------------------------------
+  // ---- Schedule
+  // ----------------------------------------------------------------------------------
 
   void schedule(const Pending& pending) {
     for (const int v : pending.out) made_by_[v] = -1;
@@ -222,8 +229,8 @@ class Planner {
     if (group.members.back()->out[0] != v) return false;
     int readers = 0;
     for (const Pending& pending : pending_) {
-      readers += static_cast<int>(std::count_if(pending.in.begin(), pending.in.end(),
-                                                [&](int u) { return root(u) == v; }));
+      readers += static_cast<int>(
+          std::count_if(pending.in.begin(), pending.in.end(), [&](int u) { return root(u) == v; }));
     }
     const bool result = std::any_of(plan_->results_.begin(), plan_->results_.end(),
                                     [&](int u) { return root(u) == v; });
@@ -238,7 +245,8 @@ class Planner {
     scheduled_.push_back(g);
   }
 
-  // ---- Steps -------------------------------------------------------------------------------------
+  // ---- Steps
+  // -------------------------------------------------------------------------------------
 
   Status make_steps() {
     for (const int g : scheduled_) {
@@ -261,7 +269,8 @@ class Planner {
     Ready r;
     for (const int v : pending.in) {
       r.in.push_back(value(v).spec);
-      r.constants.push_back(value(v).place == Plan::Place::kConstant ? &value(v).constant : nullptr);
+      r.constants.push_back(value(v).place == Plan::Place::kConstant ? &value(v).constant
+                                                                     : nullptr);
     }
     for (const int v : pending.out) r.out.push_back(value(v).spec);
     return r;
@@ -272,8 +281,8 @@ class Planner {
       if (root(r) == v) return true;
     }
     for (const Pending& pending : pending_) {
-      const bool reads = std::any_of(pending.in.begin(), pending.in.end(),
-                                     [&](int u) { return root(u) == v; });
+      const bool reads =
+          std::any_of(pending.in.begin(), pending.in.end(), [&](int u) { return root(u) == v; });
       if (!reads || &pending == group.fold) continue;
       // A view of it within the group still needs it in memory.
       const bool member =
@@ -297,14 +306,15 @@ class Planner {
         if (found == refs.end()) {
           const Plan::Value& source = value(v);
           found = refs.emplace(v, fused->source(source.spec.dtype, source.spec.shape,
-                                                value(root(v)).batched)).first;
+                                                value(root(v)).batched))
+                      .first;
           step.in.push_back(v);
         }
         in.push_back(found->second);
       }
       const Ready r = ready(*member);
-      SW_ASSIGN(Loop loop, member->node->op().loop({r.in, r.out, r.constants,
-                                                    member->node->attrs()}));
+      SW_ASSIGN(Loop loop,
+                member->node->op().loop({r.in, r.out, r.constants, member->node->attrs()}));
       if (loop.fn == nullptr) return internal_bug(member->node->op().name, ": no loop");
       const int out = member->out[0];
       int stored = -1;
@@ -325,7 +335,8 @@ class Planner {
 
   Status add_fold(Plan::Step& step, const Pending& pending) {
     const Ready r = ready(pending);
-    SW_ASSIGN(step.fold, pending.node->op().fold({r.in, r.out, r.constants, pending.node->attrs()}));
+    SW_ASSIGN(step.fold,
+              pending.node->op().fold({r.in, r.out, r.constants, pending.node->attrs()}));
     SW_ASSIGN(const auto axes, fold_axes(pending.node->attrs(), r.in[0].shape.rank()));
     const auto shape = fold_shape(r.in[0].shape, axes);
     if (!shape) return internal_bug("a fold of scattered axes was scheduled");
@@ -334,9 +345,8 @@ class Planner {
     step.node = pending.node;
     step.out.push_back(pending.out[0]);  // the last output is the fold's
     const std::size_t fused = (step.fused == nullptr ? 0 : step.fused->scratch());
-    plan_->scratch_ = std::max(plan_->scratch_,
-                               (fused + kAlign - 1) / kAlign * kAlign +
-                                   FoldRun::scratch(step.fold, step.fold_shape));
+    plan_->scratch_ = std::max(plan_->scratch_, (fused + kAlign - 1) / kAlign * kAlign +
+                                                    FoldRun::scratch(step.fold, step.fold_shape));
     return {};
   }
 
@@ -372,7 +382,8 @@ class Planner {
     return {};
   }
 
-  // ---- Places ------------------------------------------------------------------------------------
+  // ---- Places
+  // ------------------------------------------------------------------------------------
 
   void place() {
     for (std::size_t i = 0; i < plan_->results_.size(); ++i) {

@@ -11,12 +11,13 @@ namespace spillway::graph {
 
 // Floats are summed in double; integers wrap.
 template <class T>
-using SumOf = std::conditional_t<kFloating<T>, double,
-                                 std::conditional_t<kComplex<T>, std::complex<double>, Wrapping<T>>>;
+using SumOf =
+    std::conditional_t<kFloating<T>, double,
+                       std::conditional_t<kComplex<T>, std::complex<double>, Wrapping<T>>>;
 
-// Op: `Acc start()`, `Acc take(Acc, item)`, `Acc join(Acc, Acc)`, `Out finish(Acc, count)`. Items of
-// a run go to kLanes accumulators by their place, so that the order of additions is always the same
-// and the loop is wide.
+// Op: `Acc start()`, `Acc take(Acc, item)`, `Acc join(Acc, Acc)`, `Out finish(Acc, count)`. Items
+// of a run go to kLanes accumulators by their place, so that the order of additions is always the
+// same and the loop is wide.
 template <class Op, class T, class Out, class Acc>
 struct FoldOf {
   static constexpr std::int64_t kLanes = 32;
@@ -49,6 +50,11 @@ struct FoldOf {
   static void take_run(std::byte* acc, const std::byte* items, std::int64_t n, std::int64_t at) {
     take_body(acc, items, n, at);
   }
+  static void merge_run(std::byte* acc, const std::byte* next, std::int64_t /*n*/) {
+    Lanes& lanes = *reinterpret_cast<Lanes*>(acc);
+    const Lanes& other = *reinterpret_cast<const Lanes*>(next);
+    for (std::size_t i = 0; i < kLanes; ++i) lanes[i] = Op::join(lanes[i], other[i]);
+  }
   static void finish_run(const std::byte* acc, std::byte* out, std::int64_t /*n*/,
                          std::int64_t count) {
     Lanes lanes = *reinterpret_cast<const Lanes*>(acc);
@@ -67,6 +73,11 @@ struct FoldOf {
     const auto* __restrict in = reinterpret_cast<const T*>(items);
     for (std::int64_t i = 0; i < n; ++i) a[i] = Op::take(a[i], in[i]);
   }
+  static void merge_lanes(std::byte* acc, const std::byte* next, std::int64_t n) {
+    auto* a = reinterpret_cast<Acc*>(acc);
+    const auto* b = reinterpret_cast<const Acc*>(next);
+    for (std::int64_t i = 0; i < n; ++i) a[i] = Op::join(a[i], b[i]);
+  }
   static void finish_lanes(const std::byte* acc, std::byte* out, std::int64_t n,
                            std::int64_t count) {
     const auto* a = reinterpret_cast<const Acc*>(acc);
@@ -74,8 +85,8 @@ struct FoldOf {
     for (std::int64_t i = 0; i < n; ++i) o[i] = Op::template finish<Out>(a[i], count);
   }
   static Fold make() {
-    return {{sizeof(Lanes), init_run, take_run, finish_run},
-            {sizeof(Acc), init_lanes, take_lanes, finish_lanes}};
+    return {{sizeof(Lanes), init_run, take_run, merge_run, finish_run},
+            {sizeof(Acc), init_lanes, take_lanes, merge_lanes, finish_lanes}};
   }
 };
 

@@ -1,5 +1,6 @@
 #include "spillway/graph/run_op.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -11,6 +12,7 @@ namespace spillway::graph {
 namespace {
 
 constexpr std::size_t kOnStack = 32 * 1024;
+constexpr std::size_t kMostDirect = 4;  // operands of a loop that is run as it is
 
 // Scratch that small ops need not allocate.
 class Scratch {
@@ -25,10 +27,31 @@ class Scratch {
   std::unique_ptr<std::byte[]> heap_;
 };
 
+// Where nothing is broadcast: items lie as the loop wants them.
+Status run_direct(const Loop& loop, std::span<const Tensor> inputs, Tensor& out, const Call& call) {
+  std::array<const std::byte*, kMostDirect> in{};
+  std::byte* const to = out.mutable_data();
+  const std::size_t item = size_of(out.dtype());
+  for (std::int64_t first = 0; first < out.count(); first += Fused::kBlock) {
+    const auto at = static_cast<std::size_t>(first);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      in[i] = inputs[i].data() + at * size_of(inputs[i].dtype());
+    }
+    const std::int64_t n = std::min(Fused::kBlock, out.count() - first);
+    const auto failed = loop.fn({in.data(), to + at * item, n, first, loop.data.get(), &call});
+    if (failed >= 0) return bad_data(Code::kInvalidArgument, loop.failure);
+  }
+  return {};
+}
+
 Status run_loop(const OpDef& op, const Prepare& prepare, std::span<const Tensor> inputs,
                 Tensor& out, const Call& call) {
   SW_ASSIGN(Loop loop, op.loop(prepare));
   if (loop.fn == nullptr) return internal_bug(op.name, ": no loop for ", name_of(out.dtype()));
+  const auto whole = [&](const Tensor& input) { return input.count() == out.count(); };
+  if (inputs.size() <= kMostDirect && std::all_of(inputs.begin(), inputs.end(), whole)) {
+    return run_direct(loop, inputs, out, call);
+  }
   Fused fused(out.shape());
   std::vector<Fused::Ref> refs;
   std::vector<const std::byte*> sources;
@@ -40,8 +63,7 @@ Status run_loop(const OpDef& op, const Prepare& prepare, std::span<const Tensor>
   fused.finish();
   Scratch scratch(fused.scratch());
   std::byte* to = out.mutable_data();
-  const auto failure =
-      fused.run(sources.data(), &to, 0, out.count(), scratch.data(), call);
+  const auto failure = fused.run(sources.data(), &to, 0, out.count(), scratch.data(), call);
   if (failure.step >= 0) return bad_data(Code::kInvalidArgument, fused.failure_text(0));
   return {};
 }
@@ -74,7 +96,7 @@ Status run_fold(const OpDef& op, const Prepare& prepare, const Tensor& input, Te
 
 Result<std::vector<Tensor>> run_op(const OpDef& op, std::span<const Tensor> inputs,
                                    const Attrs& attrs, const AccountPtr& account, Buffer::Ask ask,
-                                   const Call& call) {
+                                   const Call& call, std::span<const Spec> known) {
   if (op.compute != nullptr) {
     Compute compute{inputs, attrs, account, ask, call, {}};
     SW_RETURN_IF_ERROR(op.compute(compute));
@@ -82,21 +104,30 @@ Result<std::vector<Tensor>> run_op(const OpDef& op, std::span<const Tensor> inpu
   }
   std::vector<Spec> specs;
   std::vector<const Tensor*> constants;
-  std::vector<std::optional<Shape>> shapes;
+  std::vector<Spec> inferred;
+  specs.reserve(inputs.size());
+  constants.reserve(inputs.size());
   for (const Tensor& input : inputs) {
     specs.push_back({input.dtype(), input.shape()});
     constants.push_back(&input);
-    shapes.push_back(shape_from(input));
   }
-  Infer infer(specs, constants, shapes, attrs);
-  SW_RETURN_IF_ERROR(op.infer(infer));
-  if (op.view) return std::vector<Tensor>{inputs[0].reshaped(infer.outputs()[0].shape)};
+  if (known.empty()) {
+    std::vector<std::optional<Shape>> shapes;
+    shapes.reserve(inputs.size());
+    for (const Tensor& input : inputs) shapes.push_back(shape_from(input));
+    Infer infer(specs, constants, shapes, attrs);
+    SW_RETURN_IF_ERROR(op.infer(infer));
+    inferred = std::move(infer.outputs());
+    known = inferred;
+  }
+  if (op.view) return std::vector<Tensor>{inputs[0].reshaped(known[0].shape)};
   std::vector<Tensor> outputs;
-  for (const Spec& spec : infer.outputs()) {
+  outputs.reserve(known.size());
+  for (const Spec& spec : known) {
     SW_ASSIGN(Tensor out, make_tensor(account, spec.dtype, spec.shape, ask));
     outputs.push_back(std::move(out));
   }
-  const Prepare prepare{specs, infer.outputs(), constants, attrs};
+  const Prepare prepare{specs, known, constants, attrs};
   if (op.loop != nullptr) {
     SW_RETURN_IF_ERROR(run_loop(op, prepare, inputs, outputs[0], call));
   } else if (op.fold != nullptr) {
@@ -105,7 +136,8 @@ Result<std::vector<Tensor>> run_op(const OpDef& op, std::span<const Tensor> inpu
     SW_ASSIGN(const KernelPtr kernel, op.prepare(prepare));
     std::vector<const std::byte*> in;
     std::vector<std::byte*> out;
-    for (const Tensor& input : inputs) in.push_back(is_plain(input.dtype()) ? input.data() : nullptr);
+    for (const Tensor& input : inputs)
+      in.push_back(is_plain(input.dtype()) ? input.data() : nullptr);
     for (Tensor& output : outputs) out.push_back(output.mutable_data());
     Scratch scratch(kernel->scratch());
     SW_RETURN_IF_ERROR(kernel->run(in.data(), out.data(), scratch.data()));

@@ -96,7 +96,8 @@ Transposition reduced_last(const Shape& shape, std::span<const int> axes, std::s
 
 FoldShape fold_shape_last(const Shape& shape, std::span<const int> axes) {
   FoldShape out;
-  for (int i = 0; i < shape.rank(); ++i) (is_reduced(axes, i) ? out.reduced : out.outer) *= shape[i];
+  for (int i = 0; i < shape.rank(); ++i)
+    (is_reduced(axes, i) ? out.reduced : out.outer) *= shape[i];
   return out;
 }
 

@@ -85,4 +85,10 @@ std::size_t SlabPool::idle_bytes() const {
   return idle_bytes_;
 }
 
+std::size_t within_reach(Budget& budget) {
+  const std::size_t idle =
+      &budget == &Budget::process() ? SlabPool::process().idle_bytes() : std::size_t{0};
+  return budget.free_pool() + idle;
+}
+
 }  // namespace spillway

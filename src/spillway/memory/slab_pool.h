@@ -60,4 +60,7 @@ class SlabPool {
   Budget::Registration pressure_;
 };
 
+// What could be had without anybody giving up anything of use: the free pool, and idle slabs.
+std::size_t within_reach(Budget& budget);
+
 }  // namespace spillway

@@ -89,6 +89,7 @@ TEST(Access, ServesSeveralThreadsAtATime) {
   auto access = Access::open(node("cache", {}, {even(range(200))}), {});
   ASSERT_TRUE(access.ok());
   std::vector<std::jthread> threads;
+  threads.reserve(4);
   for (std::int64_t first = 0; first < 4; ++first) {
     threads.emplace_back([&, first] {
       for (std::int64_t i = 99 - first; i >= 0; i -= 4) {

@@ -10,6 +10,7 @@
 #include "spillway/base/jitter.h"
 #include "spillway/base/test_point.h"
 #include "spillway/memory/activity.h"
+#include "spillway/memory/slab_pool.h"
 
 namespace spillway {
 namespace {
@@ -63,7 +64,7 @@ struct Ahead::State {
       was_full = true;
       return false;
     }
-    return run->budget().free_pool() > largest_row * 2;
+    return within_reach(run->budget()) > largest_row * 2;
   }
 };
 

@@ -57,8 +57,11 @@ class GraphFunction final : public Function {
     for (Tensor& parameter : parameters) {
       if (parameter.shape()[0] != rows) parameter = parameter.slice(0, rows);
     }
-    const Plan::Request request{
-        parameters, rows, {context.first_index, context.epoch}, context.account, Buffer::Ask::kOwed};
+    const Plan::Request request{parameters,
+                                rows,
+                                {context.first_index, context.epoch},
+                                context.account,
+                                Buffer::Ask::kOwed};
     const std::int64_t begin = now_ns();
     Plan::Outcome done = plan.run(request);
     note_time(now_ns() - begin, rows);
@@ -68,6 +71,7 @@ class GraphFunction final : public Function {
       if (outcome.error.ok()) outcome.error = std::move(done.error);
       return outcome;
     }
+    done.results.resize(output_->components());
     std::vector<Column> columns;
     for (Tensor& result : done.results) columns.emplace_back(std::move(result));
     return {Chunk(output_, rows, std::move(columns), Origins()), {}};
@@ -99,13 +103,17 @@ class GraphFunction final : public Function {
     for (const Tensor& value : values) specs.push_back({value.dtype(), value.shape()});
     SW_ASSIGN(const PlanPtr plan, plan_for(specs, account));
     if (plan == nullptr) {
-      return graph::interpret(*graph_, values, account, Buffer::Ask::kOwed, call);
+      SW_ASSIGN(std::vector<Tensor> results,
+                graph::interpret(*graph_, values, account, Buffer::Ask::kOwed, call));
+      results.resize(output_->components());
+      return results;
     }
     for (const Tensor& value : values) {
       blocks.push_back(value.reshaped(value.shape().with_leading(1)));
     }
     Plan::Outcome done = plan->run({blocks, 1, call, account, Buffer::Ask::kOwed});
     if (!done.error.ok()) return std::move(done.error);
+    done.results.resize(output_->components());
     std::vector<Tensor> out;
     for (const Tensor& result : done.results) {
       out.push_back(result.reshaped(result.shape().without_leading()));
@@ -149,7 +157,8 @@ class GraphFunction final : public Function {
     return std::max<std::int64_t>(1, rows);
   }
   void note_time(std::int64_t ns, std::int64_t rows) {
-    if (rows > 0) row_ps_.store(std::max<std::int64_t>(1, ns * 1000 / rows), std::memory_order_relaxed);
+    if (rows > 0)
+      row_ps_.store(std::max<std::int64_t>(1, ns * 1000 / rows), std::memory_order_relaxed);
   }
 
   struct Kept {

@@ -6,7 +6,8 @@
 namespace spillway {
 
 // A traced function: a graph that runs on whole chunks, without the interpreter. `output` is what
-// its results look like; one result of the graph a component.
+// its results look like; one result of the graph a component. Results behind those are computed and
+// dropped: assertions.
 FunctionPtr make_graph_function(graph::GraphPtr graph, StructurePtr output, std::string code,
                                 std::string name);
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spillway.shapes import Dimension
+from spillway.dimensions import Dimension
 from spillway.tf import _names
 from spillway.tf.compat import v1
 

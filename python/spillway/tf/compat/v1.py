@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from spillway.shapes import Dimension, TensorShape
+from spillway.dimensions import Dimension
+from spillway.shapes import TensorShape
 from spillway.tf import _names
 
 __all__ = ["Dimension", "TensorShape"]

@@ -12,7 +12,7 @@ from spillway.audit import Audit, Report
 from spillway.errors import InvalidArgumentError, OutOfRangeError, ResourceExhaustedError
 from spillway.specs import TypeSpec
 from spillway.tensor import Tensor
-from spillway.tf._front import to_front
+from spillway.tf._front import has_front_parts, to_front
 from spillway.tf.data.optional import Optional
 
 if TYPE_CHECKING:
@@ -25,11 +25,12 @@ class Position:
     """Where a pass over a dataset is; it can be moved, also after the first element."""
 
     __slots__ = ("_dataset", "_pass")
+    _tensors = False  # whether elements are tensors, or NumPy's values
 
     def __init__(self, dataset: Dataset) -> None:
         """At the beginning of a new pass."""
         self._dataset = dataset
-        self._pass = spillway.Dataset.__iter__(dataset)
+        self._pass = dataset._open(self._tensors)
 
     def save(self) -> bytes:
         """The position as bytes, for `restore` of an iterator over an equal pipeline."""
@@ -50,7 +51,7 @@ class Position:
         self._pass = fresh
 
     def _restored(self, state: bytes) -> Any:
-        fresh = spillway.Dataset.__iter__(self._dataset)
+        fresh = self._dataset._open(self._tensors)
         try:
             fresh.restore(state)
         except BaseException:
@@ -82,7 +83,13 @@ class Iterator(Position, _PythonIterator[Any]):
     (Tensor(0, shape=(), dtype=int64), np.int64(1), False)
     """
 
-    __slots__ = ("__weakref__",)
+    __slots__ = ("__weakref__", "_plain")
+    _tensors = True
+
+    def __init__(self, dataset: Dataset) -> None:
+        """At the beginning of a new pass."""
+        super().__init__(dataset)
+        self._plain = not has_front_parts(dataset.element_spec)
 
     @property
     def element_spec(self) -> Any:
@@ -95,14 +102,15 @@ class Iterator(Position, _PythonIterator[Any]):
 
     def __next__(self) -> Any:
         """The next element; StopIteration at the end."""
-        return to_front(next(self._pass))
+        value = next(self._pass)
+        return value if self._plain else to_front(value)
 
     def get_next(self, name: str | None = None) -> Any:
         """The next element; OutOfRangeError at the end."""
         value = next(self._pass, _END)
         if value is _END:
             raise OutOfRangeError("End of sequence")
-        return to_front(value)
+        return value if self._plain else to_front(value)
 
     def get_next_as_optional(self) -> Optional:
         """The next element, or an Optional without one at the end."""

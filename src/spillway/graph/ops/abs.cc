@@ -19,10 +19,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef abs_op{.name = "abs",
-                               .summary = "The absolute value.",
-                               .params = kUnaryParams,
-                               .paths = "abs math.abs",
-                               .infer = infer_unary<decltype(SignedTypes{} | FloatTypes{})>,
-                               .loop = unary_loop<Op, decltype(SignedTypes{} | FloatTypes{})>};
+                              .summary = "The absolute value.",
+                              .params = kUnaryParams,
+                              .paths = "abs math.abs",
+                              .infer = infer_unary<decltype(SignedTypes{} | FloatTypes{})>,
+                              .loop = unary_loop<Op, decltype(SignedTypes{} | FloatTypes{})>};
 
 }  // namespace spillway::graph

@@ -15,10 +15,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef acosh_op{.name = "acosh",
-                               .summary = "The inverse hyperbolic cosine.",
-                               .params = kUnaryParams,
-                               .paths = "acosh math.acosh",
-                               .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
-                               .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
+                                .summary = "The inverse hyperbolic cosine.",
+                                .params = kUnaryParams,
+                                .paths = "acosh math.acosh",
+                                .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
+                                .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
 
 }  // namespace spillway::graph

@@ -13,10 +13,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef add_op{.name = "add",
-                               .summary = "x + y, item by item.",
-                               .params = kBinaryParams,
-                               .paths = "",
-                               .infer = infer_binary<NumberTypes>,
-                               .loop = binary_loop<Op, NumberTypes>};
+                              .summary = "x + y, item by item.",
+                              .params = kBinaryParams,
+                              .paths = "",
+                              .infer = infer_binary<NumberTypes>,
+                              .loop = binary_loop<Op, NumberTypes>};
 
 }  // namespace spillway::graph

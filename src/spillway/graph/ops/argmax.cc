@@ -1,5 +1,5 @@
-#include "spillway/graph/fold.h"
 #include "spillway/graph/elementwise.h"
+#include "spillway/graph/fold.h"
 
 namespace spillway::graph {
 namespace {
@@ -32,13 +32,23 @@ struct Arg {
     const T* in = reinterpret_cast<const T*>(items);
     for (std::int64_t i = 0; i < n; ++i) take(best[i], in[i], at);
   }
+  static void merge(std::byte* acc, const std::byte* next, std::int64_t n) {
+    auto* best = reinterpret_cast<Best<T>*>(acc);
+    const auto* other = reinterpret_cast<const Best<T>*>(next);
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (other[i].at >= 0 && (best[i].at < 0 || other[i].value > best[i].value))
+        best[i] = other[i];
+    }
+  }
   static void finish(const std::byte* acc, std::byte* out, std::int64_t n, std::int64_t /*count*/) {
     const auto* best = reinterpret_cast<const Best<T>*>(acc);
     auto* o = reinterpret_cast<Out*>(out);
-    for (std::int64_t i = 0; i < n; ++i) o[i] = static_cast<Out>(std::max<std::int64_t>(0, best[i].at));
+    for (std::int64_t i = 0; i < n; ++i)
+      o[i] = static_cast<Out>(std::max<std::int64_t>(0, best[i].at));
   }
   static Fold make() {
-    return {{sizeof(Best<T>), init, run, finish}, {sizeof(Best<T>), init, lanes, finish}};
+    return {{sizeof(Best<T>), init, run, merge, finish},
+            {sizeof(Best<T>), init, lanes, merge, finish}};
   }
 };
 
@@ -70,10 +80,11 @@ constexpr ParamDef kParams[] = {{"input", ParamKind::kTensor},
 
 }  // namespace
 
-extern constexpr OpDef argmax_op{.name = "argmax",
-                              .summary = "The place of the largest item along the axis; the first of equals.",
-                              .params = kParams,
-                              .infer = infer,
-                              .fold = fold};
+extern constexpr OpDef argmax_op{
+    .name = "argmax",
+    .summary = "The place of the largest item along the axis; the first of equals.",
+    .params = kParams,
+    .infer = infer,
+    .fold = fold};
 
 }  // namespace spillway::graph

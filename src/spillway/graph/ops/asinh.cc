@@ -15,10 +15,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef asinh_op{.name = "asinh",
-                               .summary = "The inverse hyperbolic sine.",
-                               .params = kUnaryParams,
-                               .paths = "asinh math.asinh",
-                               .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
-                               .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
+                                .summary = "The inverse hyperbolic sine.",
+                                .params = kUnaryParams,
+                                .paths = "asinh math.asinh",
+                                .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
+                                .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
 
 }  // namespace spillway::graph

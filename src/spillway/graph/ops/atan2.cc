@@ -15,10 +15,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef atan2_op{.name = "atan2",
-                               .summary = "The angle of the point (y, x).",
-                               .params = kBinaryParams,
-                               .paths = "atan2 math.atan2",
-                               .infer = infer_binary<FloatTypes>,
-                               .loop = binary_loop<Op, FloatTypes>};
+                                .summary = "The angle of the point (y, x).",
+                                .params = kBinaryParams,
+                                .paths = "atan2 math.atan2",
+                                .infer = infer_binary<FloatTypes>,
+                                .loop = binary_loop<Op, FloatTypes>};
 
 }  // namespace spillway::graph

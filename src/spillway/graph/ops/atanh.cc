@@ -15,10 +15,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef atanh_op{.name = "atanh",
-                               .summary = "The inverse hyperbolic tangent.",
-                               .params = kUnaryParams,
-                               .paths = "atanh math.atanh",
-                               .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
-                               .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
+                                .summary = "The inverse hyperbolic tangent.",
+                                .params = kUnaryParams,
+                                .paths = "atanh math.atanh",
+                                .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
+                                .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
 
 }  // namespace spillway::graph

@@ -13,10 +13,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef bitwise_and_op{.name = "bitwise_and",
-                               .summary = "The bits of x & y, item by item.",
-                               .params = kBinaryParams,
-                               .paths = "bitwise.bitwise_and",
-                               .infer = infer_binary<IntegerTypes>,
-                               .loop = binary_loop<Op, IntegerTypes>};
+                                      .summary = "The bits of x & y, item by item.",
+                                      .params = kBinaryParams,
+                                      .paths = "bitwise.bitwise_and",
+                                      .infer = infer_binary<IntegerTypes>,
+                                      .loop = binary_loop<Op, IntegerTypes>};
 
 }  // namespace spillway::graph

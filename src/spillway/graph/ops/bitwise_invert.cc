@@ -13,10 +13,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef bitwise_invert_op{.name = "bitwise_invert",
-                               .summary = "Every bit turned over.",
-                               .params = kUnaryParams,
-                               .paths = "bitwise.invert",
-                               .infer = infer_unary<IntegerTypes>,
-                               .loop = unary_loop<Op, IntegerTypes>};
+                                         .summary = "Every bit turned over.",
+                                         .params = kUnaryParams,
+                                         .paths = "bitwise.invert",
+                                         .infer = infer_unary<IntegerTypes>,
+                                         .loop = unary_loop<Op, IntegerTypes>};
 
 }  // namespace spillway::graph

@@ -25,10 +25,9 @@ Status infer(Infer& c) {
   SW_RETURN_IF_ERROR(movable(c.input(0)));
   const Shape& in = c.input(0).shape;
   const Shape& mask = c.input(1).shape;
-  if (!mask.has_rank()) {
-    return value_error(invalid_argument(
-        "Number of mask dimensions must be specified, even if some dimensions are None.  E.g. ",
-        "shape=[None] is ok, but shape=None is not."));
+  if (!mask.has_rank()) {  // TensorFlow refuses to wait for it
+    c.set(0, c.input(0).dtype, Shape::unknown_rank());
+    return {};
   }
   if (mask.rank() == 0) return value_error(invalid_argument("mask cannot be scalar."));
   if (!in.has_rank()) {

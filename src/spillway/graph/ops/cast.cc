@@ -16,9 +16,12 @@ struct Convert {
     } else if constexpr (kSmallFloat<From>) {
       return Convert<To, float>::of(static_cast<float>(from));
     } else if constexpr (kComplex<From>) {
-      if constexpr (kComplex<To>) return To(from);
-      else if constexpr (std::is_same_v<To, bool>) return from != From(0);
-      else return Convert<To, typename From::value_type>::of(from.real());
+      if constexpr (kComplex<To>)
+        return To(from);
+      else if constexpr (std::is_same_v<To, bool>)
+        return from != From(0);
+      else
+        return Convert<To, typename From::value_type>::of(from.real());
     } else if constexpr (kSmallFloat<To>) {
       return To(static_cast<float>(from));
     } else if constexpr (kComplex<To>) {
@@ -54,9 +57,9 @@ Status infer(Infer& c) {
   if (to == nullptr) return invalid_argument("needs a dtype");
   for (const DType dtype : {c.input(0).dtype, *to}) {
     if (!is_one_of(PlainTypes(), dtype)) {
-      Status status = Status::error(ErrorKind::kUser, Code::kUnimplemented, "Cast ",
-                                    name_of(c.input(0).dtype), " to ", name_of(*to),
-                                    " is not supported");
+      Status status =
+          Status::error(ErrorKind::kUser, Code::kUnimplemented, "Cast ", name_of(c.input(0).dtype),
+                        " to ", name_of(*to), " is not supported");
       return status;
     }
   }

@@ -15,10 +15,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef cos_op{.name = "cos",
-                               .summary = "The cosine.",
-                               .params = kUnaryParams,
-                               .paths = "cos math.cos",
-                               .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
-                               .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
+                              .summary = "The cosine.",
+                              .params = kUnaryParams,
+                              .paths = "cos math.cos",
+                              .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
+                              .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
 
 }  // namespace spillway::graph

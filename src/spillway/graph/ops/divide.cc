@@ -13,10 +13,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef divide_op{.name = "divide",
-                               .summary = "x / y of floats, item by item.",
-                               .params = kBinaryParams,
-                               .paths = "",
-                               .infer = infer_binary<decltype(FloatTypes{} | ComplexTypes{})>,
-                               .loop = binary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
+                                 .summary = "x / y of floats, item by item.",
+                                 .params = kBinaryParams,
+                                 .paths = "",
+                                 .infer = infer_binary<decltype(FloatTypes{} | ComplexTypes{})>,
+                                 .loop = binary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
 
 }  // namespace spillway::graph

@@ -15,10 +15,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef erf_op{.name = "erf",
-                               .summary = "The error function.",
-                               .params = kUnaryParams,
-                               .paths = "math.erf",
-                               .infer = infer_unary<FloatTypes>,
-                               .loop = unary_loop<Op, FloatTypes>};
+                              .summary = "The error function.",
+                              .params = kUnaryParams,
+                              .paths = "math.erf",
+                              .infer = infer_unary<FloatTypes>,
+                              .loop = unary_loop<Op, FloatTypes>};
 
 }  // namespace spillway::graph

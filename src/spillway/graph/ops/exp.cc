@@ -15,10 +15,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef exp_op{.name = "exp",
-                               .summary = "e to the power of x.",
-                               .params = kUnaryParams,
-                               .paths = "exp math.exp",
-                               .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
-                               .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
+                              .summary = "e to the power of x.",
+                              .params = kUnaryParams,
+                              .paths = "exp math.exp",
+                              .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
+                              .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
 
 }  // namespace spillway::graph

@@ -15,10 +15,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef expm1_op{.name = "expm1",
-                               .summary = "exp(x) - 1, exact near zero.",
-                               .params = kUnaryParams,
-                               .paths = "math.expm1",
-                               .infer = infer_unary<FloatTypes>,
-                               .loop = unary_loop<Op, FloatTypes>};
+                                .summary = "exp(x) - 1, exact near zero.",
+                                .params = kUnaryParams,
+                                .paths = "math.expm1",
+                                .infer = infer_unary<FloatTypes>,
+                                .loop = unary_loop<Op, FloatTypes>};
 
 }  // namespace spillway::graph

@@ -15,10 +15,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef floor_op{.name = "floor",
-                               .summary = "The largest whole number not above x.",
-                               .params = kUnaryParams,
-                               .paths = "floor math.floor",
-                               .infer = infer_unary<FloatTypes>,
-                               .loop = unary_loop<Op, FloatTypes>};
+                                .summary = "The largest whole number not above x.",
+                                .params = kUnaryParams,
+                                .paths = "floor math.floor",
+                                .infer = infer_unary<FloatTypes>,
+                                .loop = unary_loop<Op, FloatTypes>};
 
 }  // namespace spillway::graph

@@ -1,6 +1,6 @@
-#include "spillway/graph/elementwise.h"
-
 #include <cmath>
+
+#include "spillway/graph/elementwise.h"
 
 namespace spillway::graph {
 namespace {
@@ -22,12 +22,13 @@ struct Op {
 
 }  // namespace
 
-extern constexpr OpDef floordiv_op{.name = "floordiv",
-                                .summary = "x // y: rounded towards minus infinity. Integers must not be divided by zero.",
-                                .params = kBinaryParams,
-                                .paths = "math.floordiv",
-                                .effect = Effect::kFallible,
-                                .infer = infer_binary<RealTypes>,
-                                .loop = dividing_loop<Op, RealTypes>};
+extern constexpr OpDef floordiv_op{
+    .name = "floordiv",
+    .summary = "x // y: rounded towards minus infinity. Integers must not be divided by zero.",
+    .params = kBinaryParams,
+    .paths = "math.floordiv",
+    .effect = Effect::kFallible,
+    .infer = infer_binary<RealTypes>,
+    .loop = dividing_loop<Op, RealTypes>};
 
 }  // namespace spillway::graph

@@ -1,6 +1,6 @@
-#include "spillway/graph/elementwise.h"
-
 #include <cmath>
+
+#include "spillway/graph/elementwise.h"
 
 namespace spillway::graph {
 namespace {
@@ -23,12 +23,13 @@ struct Op {
 
 }  // namespace
 
-extern constexpr OpDef floormod_op{.name = "floormod",
-                                .summary = "The remainder with the sign of y. Integers must not be divided by zero.",
-                                .params = kBinaryParams,
-                                .paths = "math.floormod math.mod",
-                                .effect = Effect::kFallible,
-                                .infer = infer_binary<RealTypes>,
-                                .loop = dividing_loop<Op, RealTypes>};
+extern constexpr OpDef floormod_op{
+    .name = "floormod",
+    .summary = "The remainder with the sign of y. Integers must not be divided by zero.",
+    .params = kBinaryParams,
+    .paths = "math.floormod math.mod",
+    .effect = Effect::kFallible,
+    .infer = infer_binary<RealTypes>,
+    .loop = dividing_loop<Op, RealTypes>};
 
 }  // namespace spillway::graph

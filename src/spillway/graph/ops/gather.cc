@@ -66,6 +66,27 @@ std::string place_of(const Shape& shape, std::int64_t at) {
   return text;
 }
 
+struct Moved {
+  std::int64_t batches;
+  std::int64_t outer;
+  std::int64_t size;
+  std::int64_t picks;
+  std::size_t run;
+
+  // kRun: `run` where it is known, so that single items need no call; 0 where it is not.
+  template <std::size_t kRun, class I>
+  void copy(const std::byte* block, const I* at, std::byte* to) const {
+    const std::size_t bytes = kRun == 0 ? run : kRun;
+    for (std::int64_t b = 0; b < batches; ++b, at += picks) {
+      for (std::int64_t o = 0; o < outer; ++o, block += static_cast<std::size_t>(size) * bytes) {
+        for (std::int64_t i = 0; i < picks; ++i, to += bytes) {
+          std::memcpy(to, block + static_cast<std::size_t>(at[i]) * bytes, bytes);
+        }
+      }
+    }
+  }
+};
+
 Result<KernelPtr> prepare(const Prepare& p) {
   const Shape params = p.inputs[0].shape;
   const Shape indices = p.inputs[1].shape;
@@ -82,7 +103,8 @@ Result<KernelPtr> prepare(const Prepare& p) {
     Status status;
     with_type(IntegerTypes(), type, [&]<class I>() {
       const I* at = reinterpret_cast<const I*>(in[1]);
-      const std::int64_t count = batches * picks;
+      // As TensorFlow: nobody looks at indices of what is empty.
+      const std::int64_t count = run == 0 || outer == 0 ? 0 : batches * picks;
       for (std::int64_t i = 0; i < count; ++i) {
         const auto index = static_cast<std::int64_t>(at[i]);
         if (index >= 0 && index < size) continue;
@@ -90,15 +112,16 @@ Result<KernelPtr> prepare(const Prepare& p) {
                           " is not in [0, ", size, ")");
         return;
       }
-      if (run == 0) return;
-      std::byte* to = out[0];
-      const std::byte* block = in[0];
-      for (std::int64_t b = 0; b < batches; ++b, at += picks) {
-        for (std::int64_t o = 0; o < outer; ++o, block += static_cast<std::size_t>(size) * run) {
-          for (std::int64_t i = 0; i < picks; ++i, to += run) {
-            std::memcpy(to, block + static_cast<std::size_t>(at[i]) * run, run);
-          }
-        }
+      const Moved moved{batches, outer, size, picks, run};
+      switch (run) {
+        case 0:
+          return;
+        case 4:
+          return moved.copy<4>(in[0], at, out[0]);
+        case 8:
+          return moved.copy<8>(in[0], at, out[0]);
+        default:
+          return moved.copy<0>(in[0], at, out[0]);
       }
     });
     return status;

@@ -13,10 +13,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef greater_op{.name = "greater",
-                               .summary = "x > y, item by item.",
-                               .params = kBinaryParams,
-                               .paths = "greater math.greater",
-                               .infer = infer_predicate<RealTypes>,
-                               .loop = predicate_loop<Op, RealTypes>};
+                                  .summary = "x > y, item by item.",
+                                  .params = kBinaryParams,
+                                  .paths = "greater math.greater",
+                                  .infer = infer_predicate<RealTypes>,
+                                  .loop = predicate_loop<Op, RealTypes>};
 
 }  // namespace spillway::graph

@@ -13,10 +13,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef greater_equal_op{.name = "greater_equal",
-                               .summary = "x >= y, item by item.",
-                               .params = kBinaryParams,
-                               .paths = "greater_equal math.greater_equal",
-                               .infer = infer_predicate<RealTypes>,
-                               .loop = predicate_loop<Op, RealTypes>};
+                                        .summary = "x >= y, item by item.",
+                                        .params = kBinaryParams,
+                                        .paths = "greater_equal math.greater_equal",
+                                        .infer = infer_predicate<RealTypes>,
+                                        .loop = predicate_loop<Op, RealTypes>};
 
 }  // namespace spillway::graph

@@ -15,10 +15,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef is_finite_op{.name = "is_finite",
-                               .summary = "Where x is a finite number.",
-                               .params = kUnaryParams,
-                               .paths = "math.is_finite",
-                               .infer = infer_test<FloatTypes>,
-                               .loop = test_loop<Op, FloatTypes>};
+                                    .summary = "Where x is a finite number.",
+                                    .params = kUnaryParams,
+                                    .paths = "math.is_finite",
+                                    .infer = infer_test<FloatTypes>,
+                                    .loop = test_loop<Op, FloatTypes>};
 
 }  // namespace spillway::graph

@@ -15,10 +15,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef is_inf_op{.name = "is_inf",
-                               .summary = "Where x is infinite.",
-                               .params = kUnaryParams,
-                               .paths = "math.is_inf",
-                               .infer = infer_test<FloatTypes>,
-                               .loop = test_loop<Op, FloatTypes>};
+                                 .summary = "Where x is infinite.",
+                                 .params = kUnaryParams,
+                                 .paths = "math.is_inf",
+                                 .infer = infer_test<FloatTypes>,
+                                 .loop = test_loop<Op, FloatTypes>};
 
 }  // namespace spillway::graph

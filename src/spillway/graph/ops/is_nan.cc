@@ -15,10 +15,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef is_nan_op{.name = "is_nan",
-                               .summary = "Where x is not a number.",
-                               .params = kUnaryParams,
-                               .paths = "math.is_nan",
-                               .infer = infer_test<FloatTypes>,
-                               .loop = test_loop<Op, FloatTypes>};
+                                 .summary = "Where x is not a number.",
+                                 .params = kUnaryParams,
+                                 .paths = "math.is_nan",
+                                 .infer = infer_test<FloatTypes>,
+                                 .loop = test_loop<Op, FloatTypes>};
 
 }  // namespace spillway::graph

@@ -13,10 +13,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef less_equal_op{.name = "less_equal",
-                               .summary = "x <= y, item by item.",
-                               .params = kBinaryParams,
-                               .paths = "less_equal math.less_equal",
-                               .infer = infer_predicate<RealTypes>,
-                               .loop = predicate_loop<Op, RealTypes>};
+                                     .summary = "x <= y, item by item.",
+                                     .params = kBinaryParams,
+                                     .paths = "less_equal math.less_equal",
+                                     .infer = infer_predicate<RealTypes>,
+                                     .loop = predicate_loop<Op, RealTypes>};
 
 }  // namespace spillway::graph

@@ -15,10 +15,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef lgamma_op{.name = "lgamma",
-                               .summary = "The logarithm of |gamma(x)|.",
-                               .params = kUnaryParams,
-                               .paths = "math.lgamma",
-                               .infer = infer_unary<FloatTypes>,
-                               .loop = unary_loop<Op, FloatTypes>};
+                                 .summary = "The logarithm of |gamma(x)|.",
+                                 .params = kUnaryParams,
+                                 .paths = "math.lgamma",
+                                 .infer = infer_unary<FloatTypes>,
+                                 .loop = unary_loop<Op, FloatTypes>};
 
 }  // namespace spillway::graph

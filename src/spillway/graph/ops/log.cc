@@ -15,10 +15,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef log_op{.name = "log",
-                               .summary = "The natural logarithm.",
-                               .params = kUnaryParams,
-                               .paths = "math.log",
-                               .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
-                               .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
+                              .summary = "The natural logarithm.",
+                              .params = kUnaryParams,
+                              .paths = "math.log",
+                              .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
+                              .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
 
 }  // namespace spillway::graph

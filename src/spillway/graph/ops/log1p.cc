@@ -15,10 +15,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef log1p_op{.name = "log1p",
-                               .summary = "log(1 + x), exact near zero.",
-                               .params = kUnaryParams,
-                               .paths = "math.log1p",
-                               .infer = infer_unary<FloatTypes>,
-                               .loop = unary_loop<Op, FloatTypes>};
+                                .summary = "log(1 + x), exact near zero.",
+                                .params = kUnaryParams,
+                                .paths = "math.log1p",
+                                .infer = infer_unary<FloatTypes>,
+                                .loop = unary_loop<Op, FloatTypes>};
 
 }  // namespace spillway::graph

@@ -13,10 +13,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef logical_and_op{.name = "logical_and",
-                               .summary = "x and y, item by item.",
-                               .params = kBinaryParams,
-                               .paths = "logical_and math.logical_and",
-                               .infer = infer_binary<BoolType>,
-                               .loop = binary_loop<Op, BoolType>};
+                                      .summary = "x and y, item by item.",
+                                      .params = kBinaryParams,
+                                      .paths = "logical_and math.logical_and",
+                                      .infer = infer_binary<BoolType>,
+                                      .loop = binary_loop<Op, BoolType>};
 
 }  // namespace spillway::graph

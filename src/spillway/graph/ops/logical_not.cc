@@ -13,10 +13,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef logical_not_op{.name = "logical_not",
-                               .summary = "not x, item by item.",
-                               .params = kUnaryParams,
-                               .paths = "logical_not math.logical_not",
-                               .infer = infer_unary<BoolType>,
-                               .loop = unary_loop<Op, BoolType>};
+                                      .summary = "not x, item by item.",
+                                      .params = kUnaryParams,
+                                      .paths = "logical_not math.logical_not",
+                                      .infer = infer_unary<BoolType>,
+                                      .loop = unary_loop<Op, BoolType>};
 
 }  // namespace spillway::graph

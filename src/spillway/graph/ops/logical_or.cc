@@ -13,10 +13,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef logical_or_op{.name = "logical_or",
-                               .summary = "x or y, item by item.",
-                               .params = kBinaryParams,
-                               .paths = "logical_or math.logical_or",
-                               .infer = infer_binary<BoolType>,
-                               .loop = binary_loop<Op, BoolType>};
+                                     .summary = "x or y, item by item.",
+                                     .params = kBinaryParams,
+                                     .paths = "logical_or math.logical_or",
+                                     .infer = infer_binary<BoolType>,
+                                     .loop = binary_loop<Op, BoolType>};
 
 }  // namespace spillway::graph

@@ -8,8 +8,6 @@ namespace {
 
 using Allowed = decltype(FloatTypes{} | Types<std::int32_t, std::int64_t>{} | ComplexTypes{});
 
-constexpr std::int64_t kVector = 64;  // bytes; narrower machines split it
-
 // What products are summed in.
 template <class T>
 using Acc = std::conditional_t<kInteger<T>, Wrapping<T>, Wide<T>>;
@@ -44,67 +42,126 @@ template <class T>
   return static_cast<T>(value);
 }
 
-// kRows x kVectors vectors of the result, summed over k in order, so that every machine gets the
-// same numbers.
-template <class T, int kRows, int kVectors>
-[[gnu::always_inline]] inline void tile(const Acc<T>* a, std::int64_t lda, const Acc<T>* panel,
-                                        std::int64_t depth, T* c, Layout to, std::int64_t columns) {
-  using Vector [[gnu::vector_size(kVector)]] = Acc<T>;
-  constexpr std::int64_t kLanes = kVector / static_cast<std::int64_t>(sizeof(Acc<T>));
+// One load: copying several at a time goes through memory. By reference, as how a vector is
+// returned depends on the machine.
+template <class Vector, class A>
+[[gnu::always_inline]] inline void load_vector(Vector& out, const A* from) {
+  std::memcpy(&out, from, sizeof(out));
+}
+
+// kRows x kVectors vectors of kBytes of the result, summed over k in order, so that every machine
+// gets the same numbers. Row k of `b` lies at b + k * ldb.
+template <class T, std::size_t kBytes, int kRows, int kVectors>
+[[gnu::always_inline]] inline void tile(const Acc<T>* a, std::int64_t lda, const Acc<T>* b,
+                                        std::int64_t ldb, std::int64_t depth, T* c, Layout to,
+                                        std::int64_t columns) {
+  using Vector [[gnu::vector_size(kBytes)]] = Acc<T>;
+  constexpr auto kLanes = static_cast<std::int64_t>(kBytes / sizeof(Acc<T>));
   Vector sums[kRows][kVectors] = {};
   for (std::int64_t k = 0; k < depth; ++k) {
-    Vector b[kVectors];
-    std::memcpy(b, panel + k * kLanes * kVectors, sizeof(b));
+    Vector row[kVectors];
+    for (int v = 0; v < kVectors; ++v) load_vector(row[v], b + k * ldb + v * kLanes);
     for (int r = 0; r < kRows; ++r) {
       const Acc<T> x = a[r * lda + k];
-      for (int v = 0; v < kVectors; ++v) sums[r][v] += x * b[v];
+      for (int v = 0; v < kVectors; ++v) sums[r][v] += x * row[v];
     }
   }
-  Acc<T> row[kLanes * kVectors];
   for (int r = 0; r < kRows; ++r) {
-    std::memcpy(row, sums[r], sizeof(row));
-    for (std::int64_t j = 0; j < columns; ++j) c[r * to.row + j * to.column] = store<T>(row[j]);
+    for (int v = 0; v < kVectors; ++v) {
+      Acc<T> items[kLanes];
+      std::memcpy(items, &sums[r][v], sizeof(items));
+      const std::int64_t first = v * kLanes;
+      for (std::int64_t l = 0; l < kLanes && first + l < columns; ++l) {
+        c[r * to.row + (first + l) * to.column] = store<T>(items[l]);
+      }
+    }
   }
 }
 
 // One product. `scratch`: a panel of b, then a where its rows are not runs of Acc.
-template <class T, int kRows, int kVectors>
+template <class T, std::size_t kBytes, int kRows, int kVectors>
 [[gnu::always_inline]] inline void multiply(const Sizes& s, const T* a, const T* b, T* c,
                                             std::byte* scratch) {
-  constexpr std::int64_t kWidth = kVectors * kVector / static_cast<std::int64_t>(sizeof(Acc<T>));
+  constexpr auto kWidth = static_cast<std::int64_t>(kVectors * kBytes / sizeof(Acc<T>));
+  constexpr bool kSame = sizeof(T) == sizeof(Acc<T>);
   auto* panel = reinterpret_cast<Acc<T>*>(scratch);
-  const Acc<T>* rows = nullptr;
-  std::int64_t lda = s.k;
-  if constexpr (sizeof(T) == sizeof(Acc<T>)) {
-    if (s.a.column == 1) {
-      rows = reinterpret_cast<const Acc<T>*>(a);
-      lda = s.a.row;
-    }
-  }
-  if (rows == nullptr) {
+  const auto* rows = reinterpret_cast<const Acc<T>*>(a);
+  std::int64_t lda = s.a.row;
+  if (!kSame || s.a.column != 1) {
     Acc<T>* copy = panel + s.k * kWidth;
     rows = copy;
+    lda = s.k;
     for (std::int64_t i = 0; i < s.m; ++i) {
-      for (std::int64_t k = 0; k < s.k; ++k) {
+      for (std::int64_t k = 0; k < s.k; ++k)
         *copy++ = load(a + i * s.a.row + k * s.a.column, false);
-      }
     }
   }
+  // Packing pays only where the panel is read more than once.
+  const bool direct = kSame && s.b.column == 1 && s.m <= kRows;
   for (std::int64_t j = 0; j < s.n; j += kWidth) {
     const std::int64_t columns = std::min(kWidth, s.n - j);
-    for (std::int64_t k = 0; k < s.k; ++k) {
-      Acc<T>* to = panel + k * kWidth;
-      const T* from = b + k * s.b.row + j * s.b.column;
-      for (std::int64_t l = 0; l < columns; ++l) to[l] = load(from + l * s.b.column, false);
-      std::fill(to + columns, to + kWidth, Acc<T>(0));
+    const Acc<T>* from = panel;
+    std::int64_t ldb = kWidth;
+    if (direct && columns == kWidth) {
+      from = reinterpret_cast<const Acc<T>*>(b + j);
+      ldb = s.b.row;
+    } else {
+      for (std::int64_t k = 0; k < s.k; ++k) {
+        Acc<T>* to = panel + k * kWidth;
+        const T* row = b + k * s.b.row + j * s.b.column;
+        for (std::int64_t l = 0; l < columns; ++l) to[l] = load(row + l * s.b.column, false);
+        std::fill(to + columns, to + kWidth, Acc<T>(0));
+      }
     }
     T* out = c + j * s.c.column;
     std::int64_t i = 0;
     for (; i + kRows <= s.m; i += kRows) {
-      tile<T, kRows, kVectors>(rows + i * lda, lda, panel, s.k, out + i * s.c.row, s.c, columns);
+      tile<T, kBytes, kRows, kVectors>(rows + i * lda, lda, from, ldb, s.k, out + i * s.c.row, s.c,
+                                       columns);
     }
     for (; i < s.m; ++i) {
-      tile<T, 1, kVectors>(rows + i * lda, lda, panel, s.k, out + i * s.c.row, s.c, columns);
+      tile<T, kBytes, 1, kVectors>(rows + i * lda, lda, from, ldb, s.k, out + i * s.c.row, s.c,
+                                   columns);
+    }
+  }
+}
+
+// For few columns: products of rows and columns, summed in a fixed number of lanes.
+template <class T, std::size_t kBytes>
+[[gnu::always_inline]] inline void multiply_narrow(const Sizes& s, const T* a, const T* b, T* c,
+                                                   std::byte* scratch) {
+  using Vector [[gnu::vector_size(kBytes)]] = Acc<T>;
+  constexpr std::int64_t kLanes = 32;
+  constexpr auto kWidth = static_cast<std::int64_t>(kBytes / sizeof(Acc<T>));
+  constexpr int kVectors = kLanes / kWidth;
+  auto* columns = reinterpret_cast<Acc<T>*>(scratch);
+  for (std::int64_t j = 0; j < s.n; ++j) {
+    for (std::int64_t k = 0; k < s.k; ++k) {
+      columns[j * s.k + k] = load(b + k * s.b.row + j * s.b.column, false);
+    }
+  }
+  for (std::int64_t i = 0; i < s.m; ++i) {
+    const auto* row = reinterpret_cast<const Acc<T>*>(a + i * s.a.row);
+    for (std::int64_t j = 0; j < s.n; ++j) {
+      const Acc<T>* column = columns + j * s.k;
+      Vector sums[kVectors] = {};
+      std::int64_t k = 0;
+      for (; k + kLanes <= s.k; k += kLanes) {
+        for (int v = 0; v < kVectors; ++v) {
+          Vector x;
+          Vector y;
+          load_vector(x, row + k + v * kWidth);
+          load_vector(y, column + k + v * kWidth);
+          sums[v] += x * y;
+        }
+      }
+      Acc<T> lanes[kLanes];
+      for (int v = 0; v < kVectors; ++v) std::memcpy(lanes + v * kWidth, &sums[v], kBytes);
+      for (std::int64_t l = 0; k < s.k; ++k, ++l) lanes[l] += row[k] * column[k];
+      for (std::int64_t width = kLanes / 2; width > 0; width /= 2) {
+        for (std::int64_t l = 0; l < width; ++l) lanes[l] += lanes[l + width];
+      }
+      c[i * s.c.row + j * s.c.column] = store<T>(lanes[0]);
     }
   }
 }
@@ -112,23 +169,33 @@ template <class T, int kRows, int kVectors>
 template <class T>
 using Multiply = void (*)(const Sizes&, const T*, const T*, T*, std::byte*);
 
-constexpr int kMostVectors = 2;
+constexpr std::int64_t kWidest = 128;  // bytes of a panel's row, at most
+constexpr std::int64_t kNarrow = 8;    // columns
+
+template <class T, std::size_t kBytes, int kRows, int kVectors>
+[[gnu::always_inline]] inline void run(const Sizes& s, const T* a, const T* b, T* c,
+                                       std::byte* scratch) {
+  if constexpr (sizeof(T) == sizeof(Acc<T>)) {
+    if (s.n < kNarrow && s.a.column == 1) return multiply_narrow<T, kBytes>(s, a, b, c, scratch);
+  }
+  multiply<T, kBytes, kRows, kVectors>(s, a, b, c, scratch);
+}
 
 template <class T>
 struct For {
   static void baseline(const Sizes& s, const T* a, const T* b, T* c, std::byte* scratch) {
-    multiply<T, 2, 1>(s, a, b, c, scratch);
+    run<T, 16, 4, 2>(s, a, b, c, scratch);
   }
 #if defined(__x86_64__)
   [[gnu::target("avx2")]] static void avx2(const Sizes& s, const T* a, const T* b, T* c,
                                            std::byte* scratch) {
-    multiply<T, 4, 1>(s, a, b, c, scratch);
+    run<T, 32, 4, 2>(s, a, b, c, scratch);
   }
   [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]] static void avx512(const Sizes& s,
                                                                            const T* a, const T* b,
                                                                            T* c,
                                                                            std::byte* scratch) {
-    multiply<T, 8, kMostVectors>(s, a, b, c, scratch);
+    run<T, 64, 8, 2>(s, a, b, c, scratch);
   }
 #endif
   static Multiply<T> best() {
@@ -251,7 +318,8 @@ Result<KernelPtr> prepare(const Prepare& p) {
   std::vector<std::int64_t> at_a = batch_offsets(a, batch);
   std::vector<std::int64_t> at_b = batch_offsets(b, batch);
   // Few columns waste lanes: the rows become the columns then.
-  const bool swapped = s.n < 8 && s.m > s.n;
+  const bool runs = s.a.column == 1 && size_of(p.inputs[0].dtype) > 2;
+  const bool swapped = s.n < kNarrow && s.m > s.n && !runs;
   if (swapped) {
     std::swap(s.m, s.n);
     std::swap(s.a, s.b);
@@ -261,9 +329,11 @@ Result<KernelPtr> prepare(const Prepare& p) {
   }
   KernelPtr kernel;
   with_type(Allowed(), p.inputs[0].dtype, [&]<class T>() {
-    const auto panel = static_cast<std::size_t>(s.k * kMostVectors * kVector);
-    const auto copy = static_cast<std::size_t>(s.m * s.k) * sizeof(Acc<T>);
-    const Multiply<T> run = For<T>::best();
+    const auto panel = static_cast<std::size_t>(
+        s.k * std::max<std::int64_t>(kWidest, kNarrow * static_cast<std::int64_t>(sizeof(Acc<T>))));
+    const bool in_place = sizeof(T) == sizeof(Acc<T>) && s.a.column == 1;
+    const auto copy = in_place ? 0 : static_cast<std::size_t>(s.m * s.k) * sizeof(Acc<T>);
+    const Multiply<T> best = For<T>::best();
     const std::int64_t size = s.m * s.n;
     kernel = make_kernel(
         [=](const std::byte* const* in, std::byte* const* to, std::byte* scratch) {
@@ -271,7 +341,7 @@ Result<KernelPtr> prepare(const Prepare& p) {
           const T* y = reinterpret_cast<const T*>(in[swapped ? 0 : 1]);
           T* z = reinterpret_cast<T*>(to[0]);
           for (std::size_t i = 0; i < at_a.size(); ++i, z += size) {
-            run(s, x + at_a[i], y + at_b[i], z, scratch);
+            best(s, x + at_a[i], y + at_b[i], z, scratch);
           }
           return Status();
         },

@@ -13,10 +13,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef maximum_op{.name = "maximum",
-                               .summary = "The larger of x and y, item by item.",
-                               .params = kBinaryParams,
-                               .paths = "maximum math.maximum",
-                               .infer = infer_binary<RealTypes>,
-                               .loop = binary_loop<Op, RealTypes>};
+                                  .summary = "The larger of x and y, item by item.",
+                                  .params = kBinaryParams,
+                                  .paths = "maximum math.maximum",
+                                  .infer = infer_binary<RealTypes>,
+                                  .loop = binary_loop<Op, RealTypes>};
 
 }  // namespace spillway::graph

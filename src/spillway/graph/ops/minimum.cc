@@ -13,10 +13,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef minimum_op{.name = "minimum",
-                               .summary = "The smaller of x and y, item by item.",
-                               .params = kBinaryParams,
-                               .paths = "minimum math.minimum",
-                               .infer = infer_binary<RealTypes>,
-                               .loop = binary_loop<Op, RealTypes>};
+                                  .summary = "The smaller of x and y, item by item.",
+                                  .params = kBinaryParams,
+                                  .paths = "minimum math.minimum",
+                                  .infer = infer_binary<RealTypes>,
+                                  .loop = binary_loop<Op, RealTypes>};
 
 }  // namespace spillway::graph

@@ -13,10 +13,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef multiply_op{.name = "multiply",
-                               .summary = "x * y, item by item.",
-                               .params = kBinaryParams,
-                               .paths = "multiply math.multiply",
-                               .infer = infer_binary<NumberTypes>,
-                               .loop = binary_loop<Op, NumberTypes>};
+                                   .summary = "x * y, item by item.",
+                                   .params = kBinaryParams,
+                                   .paths = "multiply math.multiply",
+                                   .infer = infer_binary<NumberTypes>,
+                                   .loop = binary_loop<Op, NumberTypes>};
 
 }  // namespace spillway::graph

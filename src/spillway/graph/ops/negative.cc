@@ -17,10 +17,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef negative_op{.name = "negative",
-                               .summary = "-x.",
-                               .params = kUnaryParams,
-                               .paths = "negative math.negative",
-                               .infer = infer_unary<SignedNumbers>,
-                               .loop = unary_loop<Op, SignedNumbers>};
+                                   .summary = "-x.",
+                                   .params = kUnaryParams,
+                                   .paths = "negative math.negative",
+                                   .infer = infer_unary<SignedNumbers>,
+                                   .loop = unary_loop<Op, SignedNumbers>};
 
 }  // namespace spillway::graph

@@ -13,9 +13,9 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef not_equal_op{.name = "not_equal",
-                               .summary = "x != y, item by item.",
-                               .params = kBinaryParams,
-                               .infer = infer_predicate<PlainTypes>,
-                               .loop = predicate_loop<Op, PlainTypes>};
+                                    .summary = "x != y, item by item.",
+                                    .params = kBinaryParams,
+                                    .infer = infer_predicate<PlainTypes>,
+                                    .loop = predicate_loop<Op, PlainTypes>};
 
 }  // namespace spillway::graph

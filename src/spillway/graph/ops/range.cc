@@ -61,11 +61,13 @@ Status compute(Compute& c) {
   with_type(RealTypes(), c.inputs[0].dtype(), [&]<class T>() {
     T* to = reinterpret_cast<T*>(out.mutable_data());
     using Sum = Wrapping<Wide<T>>;
-    Sum value = static_cast<Sum>(widen(*c.inputs[0].as<T>()));
+    const Sum start = static_cast<Sum>(widen(*c.inputs[0].as<T>()));
     const Sum delta = static_cast<Sum>(widen(*c.inputs[2].as<T>()));
     for (std::int64_t i = 0; i < size; ++i) {
-      to[i] = static_cast<T>(value);
-      value = static_cast<Sum>(widen(static_cast<T>(value + delta)));
+      // Small floats are rounded after each step, as TensorFlow rounds them.
+      const Sum place = static_cast<Sum>(widen(static_cast<T>(static_cast<Wide<T>>(i))));
+      const Sum way = static_cast<Sum>(widen(static_cast<T>(place * delta)));
+      to[i] = static_cast<T>(start + way);
     }
   });
   c.outputs.push_back(std::move(out));

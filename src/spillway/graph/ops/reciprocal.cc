@@ -14,11 +14,12 @@ struct Op {
 
 }  // namespace
 
-extern constexpr OpDef reciprocal_op{.name = "reciprocal",
-                               .summary = "1 / x.",
-                               .params = kUnaryParams,
-                               .paths = "math.reciprocal",
-                               .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
-                               .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
+extern constexpr OpDef reciprocal_op{
+    .name = "reciprocal",
+    .summary = "1 / x.",
+    .params = kUnaryParams,
+    .paths = "math.reciprocal",
+    .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
+    .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
 
 }  // namespace spillway::graph

@@ -24,18 +24,18 @@ struct Op {
 
 Result<Fold> fold(const Prepare& p) {
   Fold fold;
-  with_type(BoolType(), p.inputs[0].dtype,
-            [&]<class T>() { fold = FoldOf<Op, T, T, T>::make(); });
+  with_type(BoolType(), p.inputs[0].dtype, [&]<class T>() { fold = FoldOf<Op, T, T, T>::make(); });
   return fold;
 }
 
 }  // namespace
 
-extern constexpr OpDef reduce_any_op{.name = "reduce_any",
-                                  .summary = "Whether any item holds, over the axes; all of them by default.",
-                                  .params = kReductionParams,
-                                  .paths = "reduce_any math.reduce_any",
-                                  .infer = infer_reduction<BoolType>,
-                                  .fold = fold};
+extern constexpr OpDef reduce_any_op{
+    .name = "reduce_any",
+    .summary = "Whether any item holds, over the axes; all of them by default.",
+    .params = kReductionParams,
+    .paths = "reduce_any math.reduce_any",
+    .infer = infer_reduction<BoolType>,
+    .fold = fold};
 
 }  // namespace spillway::graph

@@ -1,6 +1,6 @@
-#include "spillway/graph/reduction.h"
-
 #include <limits>
+
+#include "spillway/graph/reduction.h"
 
 namespace spillway::graph {
 namespace {
@@ -9,7 +9,7 @@ struct Op {
   template <class A>
   static A start() {
     if constexpr (std::numeric_limits<A>::has_infinity) {
-      return - std::numeric_limits<A>::infinity();
+      return -std::numeric_limits<A>::infinity();
     } else {
       return std::numeric_limits<A>::lowest();
     }
@@ -38,11 +38,12 @@ Result<Fold> fold(const Prepare& p) {
 
 }  // namespace
 
-extern constexpr OpDef reduce_max_op{.name = "reduce_max",
-                                  .summary = "The largest item over the axes; all of them by default. NaN where there is one.",
-                                  .params = kReductionParams,
-                                  .paths = "reduce_max math.reduce_max",
-                                  .infer = infer_reduction<RealTypes>,
-                                  .fold = fold};
+extern constexpr OpDef reduce_max_op{
+    .name = "reduce_max",
+    .summary = "The largest item over the axes; all of them by default. NaN where there is one.",
+    .params = kReductionParams,
+    .paths = "reduce_max math.reduce_max",
+    .infer = infer_reduction<RealTypes>,
+    .fold = fold};
 
 }  // namespace spillway::graph

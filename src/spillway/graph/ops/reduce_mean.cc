@@ -20,7 +20,8 @@ struct Op {
   static Out finish(A acc, std::int64_t count) {
     if constexpr (kInteger<Out>) {
       // As TensorFlow: the wrapped sum, divided; nothing over no items.
-      return count == 0 ? Out(0) : static_cast<Out>(static_cast<Out>(acc) / static_cast<Out>(count));
+      return count == 0 ? Out(0)
+                        : static_cast<Out>(static_cast<Out>(acc) / static_cast<Out>(count));
     } else if constexpr (kSmallFloat<Out>) {
       return Out(static_cast<float>(acc / static_cast<double>(count)));
     } else {
@@ -39,10 +40,10 @@ Result<Fold> fold(const Prepare& p) {
 }  // namespace
 
 extern constexpr OpDef reduce_mean_op{.name = "reduce_mean",
-                                  .summary = "The mean over the axes; all of them by default.",
-                                  .params = kReductionParams,
-                                  .paths = "reduce_mean math.reduce_mean",
-                                  .infer = infer_reduction<NumberTypes>,
-                                  .fold = fold};
+                                      .summary = "The mean over the axes; all of them by default.",
+                                      .params = kReductionParams,
+                                      .paths = "reduce_mean math.reduce_mean",
+                                      .infer = infer_reduction<NumberTypes>,
+                                      .fold = fold};
 
 }  // namespace spillway::graph

@@ -35,11 +35,12 @@ Result<Fold> fold(const Prepare& p) {
 
 }  // namespace
 
-extern constexpr OpDef reduce_prod_op{.name = "reduce_prod",
-                                  .summary = "The product over the axes; all of them by default.",
-                                  .params = kReductionParams,
-                                  .paths = "reduce_prod math.reduce_prod",
-                                  .infer = infer_reduction<NumberTypes>,
-                                  .fold = fold};
+extern constexpr OpDef reduce_prod_op{
+    .name = "reduce_prod",
+    .summary = "The product over the axes; all of them by default.",
+    .params = kReductionParams,
+    .paths = "reduce_prod math.reduce_prod",
+    .infer = infer_reduction<NumberTypes>,
+    .fold = fold};
 
 }  // namespace spillway::graph

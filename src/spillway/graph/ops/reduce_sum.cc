@@ -36,10 +36,10 @@ Result<Fold> fold(const Prepare& p) {
 }  // namespace
 
 extern constexpr OpDef reduce_sum_op{.name = "reduce_sum",
-                                  .summary = "The sum over the axes; all of them by default.",
-                                  .params = kReductionParams,
-                                  .paths = "reduce_sum math.reduce_sum",
-                                  .infer = infer_reduction<NumberTypes>,
-                                  .fold = fold};
+                                     .summary = "The sum over the axes; all of them by default.",
+                                     .params = kReductionParams,
+                                     .paths = "reduce_sum math.reduce_sum",
+                                     .infer = infer_reduction<NumberTypes>,
+                                     .fold = fold};
 
 }  // namespace spillway::graph

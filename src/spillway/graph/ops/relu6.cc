@@ -13,10 +13,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef relu6_op{.name = "relu6",
-                               .summary = "x kept between 0 and 6.",
-                               .params = kUnaryParams,
-                               .paths = "nn.relu6",
-                               .infer = infer_unary<RealTypes>,
-                               .loop = unary_loop<Op, RealTypes>};
+                                .summary = "x kept between 0 and 6.",
+                                .params = kUnaryParams,
+                                .paths = "nn.relu6",
+                                .infer = infer_unary<RealTypes>,
+                                .loop = unary_loop<Op, RealTypes>};
 
 }  // namespace spillway::graph

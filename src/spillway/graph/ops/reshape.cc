@@ -6,9 +6,9 @@ namespace spillway::graph {
 namespace {
 
 Status wrong(const Shape& from, const Shape& to) {
-  Status status = invalid_argument("Cannot reshape a tensor with ", from.count(),
-                                   " elements to shape ", to.bracketed(), " (the input has shape ",
-                                   from.bracketed(), ")");
+  Status status =
+      invalid_argument("Cannot reshape a tensor with ", from.count(), " elements to shape ",
+                       to.bracketed(), " (the input has shape ", from.bracketed(), ")");
   status.edit().type = "ShapeError";
   return status;
 }
@@ -19,17 +19,16 @@ Status infer(Infer& c) {
     const Shape& wanted = c.input(1).shape;
     const bool known = wanted.rank() == 1 && wanted[0] >= 0;
     c.set(0, c.input(0).dtype,
-          known ? Shape(std::span<const std::int64_t>(std::vector<std::int64_t>(
-                      static_cast<std::size_t>(wanted[0]), kUnknownDim)))
+          known ? Shape(std::span<const std::int64_t>(
+                      std::vector<std::int64_t>(static_cast<std::size_t>(wanted[0]), kUnknownDim)))
                 : Shape::unknown_rank());
     return {};
   }
   std::vector<std::int64_t> dims(c.as_shape(1)->dims().begin(), c.as_shape(1)->dims().end());
   if (const Tensor* value = c.constant(1)) {  // where -1 is known to be meant
     for (std::int64_t i = 0; i < value->count(); ++i) {
-      const std::int64_t dim = value->dtype() == DType::kInt32
-                                   ? value->as<std::int32_t>()[i]
-                                   : value->as<std::int64_t>()[i];
+      const std::int64_t dim = value->dtype() == DType::kInt32 ? value->as<std::int32_t>()[i]
+                                                               : value->as<std::int64_t>()[i];
       if (dim < -1) return invalid_argument("Size ", i, " must be non-negative, not ", dim);
     }
     if (std::count(dims.begin(), dims.end(), kUnknownDim) > 1) {
@@ -62,11 +61,12 @@ constexpr ParamDef kParams[] = {{"tensor", ParamKind::kTensor},
 
 }  // namespace
 
-extern constexpr OpDef reshape_op{.name = "reshape",
-                                  .summary = "The same items under another shape; -1: what is left.",
-                                  .params = kParams,
-                                  .paths = "reshape",
-                                  .infer = infer,
-                                  .view = true};
+extern constexpr OpDef reshape_op{
+    .name = "reshape",
+    .summary = "The same items under another shape; -1: what is left.",
+    .params = kParams,
+    .paths = "reshape",
+    .infer = infer,
+    .view = true};
 
 }  // namespace spillway::graph

@@ -19,10 +19,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef round_op{.name = "round",
-                               .summary = "The nearest whole number, halves to even.",
-                               .params = kUnaryParams,
-                               .paths = "round math.round",
-                               .infer = infer_unary<RealTypes>,
-                               .loop = unary_loop<Op, RealTypes>};
+                                .summary = "The nearest whole number, halves to even.",
+                                .params = kUnaryParams,
+                                .paths = "round math.round",
+                                .infer = infer_unary<RealTypes>,
+                                .loop = unary_loop<Op, RealTypes>};
 
 }  // namespace spillway::graph

@@ -15,10 +15,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef rsqrt_op{.name = "rsqrt",
-                               .summary = "1 / sqrt(x).",
-                               .params = kUnaryParams,
-                               .paths = "math.rsqrt",
-                               .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
-                               .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
+                                .summary = "1 / sqrt(x).",
+                                .params = kUnaryParams,
+                                .paths = "math.rsqrt",
+                                .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
+                                .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
 
 }  // namespace spillway::graph

@@ -15,10 +15,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef sigmoid_op{.name = "sigmoid",
-                               .summary = "1 / (1 + exp(-x)).",
-                               .params = kUnaryParams,
-                               .paths = "sigmoid math.sigmoid nn.sigmoid",
-                               .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
-                               .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
+                                  .summary = "1 / (1 + exp(-x)).",
+                                  .params = kUnaryParams,
+                                  .paths = "sigmoid math.sigmoid nn.sigmoid",
+                                  .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
+                                  .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
 
 }  // namespace spillway::graph

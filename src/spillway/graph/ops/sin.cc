@@ -15,10 +15,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef sin_op{.name = "sin",
-                               .summary = "The sine.",
-                               .params = kUnaryParams,
-                               .paths = "sin math.sin",
-                               .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
-                               .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
+                              .summary = "The sine.",
+                              .params = kUnaryParams,
+                              .paths = "sin math.sin",
+                              .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
+                              .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
 
 }  // namespace spillway::graph

@@ -16,10 +16,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef softplus_op{.name = "softplus",
-                               .summary = "log(1 + exp(x)).",
-                               .params = kUnaryParams,
-                               .paths = "math.softplus nn.softplus",
-                               .infer = infer_unary<FloatTypes>,
-                               .loop = unary_loop<Op, FloatTypes>};
+                                   .summary = "log(1 + exp(x)).",
+                                   .params = kUnaryParams,
+                                   .paths = "math.softplus nn.softplus",
+                                   .infer = infer_unary<FloatTypes>,
+                                   .loop = unary_loop<Op, FloatTypes>};
 
 }  // namespace spillway::graph

@@ -13,10 +13,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef square_op{.name = "square",
-                               .summary = "x * x.",
-                               .params = kUnaryParams,
-                               .paths = "square math.square",
-                               .infer = infer_unary<NumberTypes>,
-                               .loop = unary_loop<Op, NumberTypes>};
+                                 .summary = "x * x.",
+                                 .params = kUnaryParams,
+                                 .paths = "square math.square",
+                                 .infer = infer_unary<NumberTypes>,
+                                 .loop = unary_loop<Op, NumberTypes>};
 
 }  // namespace spillway::graph

@@ -20,10 +20,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef squared_difference_op{.name = "squared_difference",
-                               .summary = "(x - y) squared, item by item.",
-                               .params = kBinaryParams,
-                               .paths = "math.squared_difference",
-                               .infer = infer_binary<NumberTypes>,
-                               .loop = binary_loop<Op, NumberTypes>};
+                                             .summary = "(x - y) squared, item by item.",
+                                             .params = kBinaryParams,
+                                             .paths = "math.squared_difference",
+                                             .infer = infer_binary<NumberTypes>,
+                                             .loop = binary_loop<Op, NumberTypes>};
 
 }  // namespace spillway::graph

@@ -15,7 +15,7 @@ std::vector<std::string> map(std::string_view op, std::vector<std::string_view> 
   return strings_in(one_of(call_op(op, {strings_of(std::move(items))}, attrs)));
 }
 
-TEST(Strings, CompareAndAddBroadcast) {
+TEST(StringOps, CompareAndAddBroadcast) {
   const Tensor row = strings_of({"a", "b"});
   const Tensor column = strings_of(Shape({2, 1}), {"a", "b"});
   EXPECT_THAT(items_in<bool>(one_of(call_op("string_equal", {row, column}))),
@@ -28,7 +28,7 @@ TEST(Strings, CompareAndAddBroadcast) {
             "Incompatible shapes: [2] vs. [3]");
 }
 
-TEST(Strings, JoinTakesScalarsWithAnyShapeAndNothingElse) {
+TEST(StringOps, JoinTakesScalarsWithAnyShapeAndNothingElse) {
   const Tensor row = strings_of({"a", "b"});
   EXPECT_THAT(strings_in(one_of(
                   call_op("string_join", {string_of("x"), row, row}, {{"separator", text("-")}}))),
@@ -38,7 +38,7 @@ TEST(Strings, JoinTakesScalarsWithAnyShapeAndNothingElse) {
             "Input shapes do not match: [2] vs. [1]");
 }
 
-TEST(Strings, LengthCountsBytesOrCharacters) {
+TEST(StringOps, LengthCountsBytesOrCharacters) {
   const Tensor in = strings_of({"a\xC3\xA9", "\xF0\x9F\x98\x80",
                                 "\xFF\x80"
                                 "a",
@@ -60,7 +60,7 @@ std::string part(std::string_view of, std::int32_t pos, std::int32_t len,
   return made.ok() ? std::string(made.value()[0].string_at(0)) : error_of(made);
 }
 
-TEST(Strings, SubstrTakesPartsFromEitherEnd) {
+TEST(StringOps, SubstrTakesPartsFromEitherEnd) {
   EXPECT_EQ(part("hello", 1, 3), "ell");
   EXPECT_EQ(part("ab", 2, 3), "");
   EXPECT_EQ(part("hello", -3, 2), "ll");
@@ -73,7 +73,7 @@ TEST(Strings, SubstrTakesPartsFromEitherEnd) {
   EXPECT_EQ(part("h\xC3\xA9llo", 6, 2, "UTF8_CHAR"), "pos 6 out of range for string at index 0");
 }
 
-TEST(Strings, SubstrBroadcastsPositions) {
+TEST(StringOps, SubstrBroadcastsPositions) {
   const Tensor pos = tensor_of<std::int64_t>(DType::kInt64, Shape({2, 1}), {1, 2});
   EXPECT_THAT(strings_in(one_of(
                   call_op("substr", {strings_of(Shape({1, 2}), {"hello", "world"}), pos, pos}))),
@@ -83,7 +83,7 @@ TEST(Strings, SubstrBroadcastsPositions) {
             "pos and len should have the same shape, got: [2,1] vs. []");
 }
 
-TEST(Strings, CaseFollowsTheEncoding) {
+TEST(StringOps, CaseFollowsTheEncoding) {
   EXPECT_THAT(map("string_lower", {"ABC\xC3\x89"}), ElementsAre("abc\xC3\x89"));
   EXPECT_THAT(map("string_lower", {"ABC\xC3\x89", "\xC3\x80\xC3\x9F\xCE\xA3 \xC4\xB0"},
                   {{"encoding", text("utf-8")}}),
@@ -95,7 +95,7 @@ TEST(Strings, CaseFollowsTheEncoding) {
             "only utf-8 or '' (no encoding) is supported, received latin");
 }
 
-TEST(Strings, StripKeepsWhatIsNotAsciiSpace) {
+TEST(StringOps, StripKeepsWhatIsNotAsciiSpace) {
   EXPECT_THAT(map("string_strip", {" \t\n\r\v\f a \xC2\xA0 ", "", "  "}),
               ElementsAre("a \xC2\xA0", "", ""));
 }
@@ -106,7 +106,7 @@ std::vector<std::string> split(std::string_view of, const char* sep, std::int64_
   return strings_in(one_of(call_op("string_split", {string_of(of)}, attrs)));
 }
 
-TEST(Strings, SplitAtWhiteSpaceOrAtASeparator) {
+TEST(StringOps, SplitAtWhiteSpaceOrAtASeparator) {
   EXPECT_THAT(split(" a  b\tc ", nullptr), ElementsAre("a", "b", "c"));
   EXPECT_THAT(split(" a  b  c ", nullptr, 1), ElementsAre("a", "b  c "));
   EXPECT_THAT(split(" a  b  c ", nullptr, 0), ElementsAre(" a  b  c "));
@@ -119,7 +119,7 @@ TEST(Strings, SplitAtWhiteSpaceOrAtASeparator) {
               ElementsAre("a", "\xC3", "\xA9"));
 }
 
-TEST(Strings, NumbersAreReadAsTensorFlowReadsThem) {
+TEST(StringOps, NumbersAreReadAsTensorFlowReadsThem) {
   const auto number = [](std::string_view item, DType type) {
     return call_op("string_to_number", {string_of(item)}, {{"out_type", type}});
   };
@@ -146,7 +146,7 @@ std::vector<std::string> printed(const Tensor& in, const Attrs& attrs = {}) {
   return strings_in(one_of(call_op("as_string", {in}, attrs)));
 }
 
-TEST(Strings, NumbersAreWrittenAsPrintfWritesThem) {
+TEST(StringOps, NumbersAreWrittenAsPrintfWritesThem) {
   const Tensor floats = tensor_of<float>(DType::kFloat32, Shape({3}), {1.5F, -0.1F, HUGE_VALF});
   EXPECT_THAT(printed(floats), ElementsAre("1.500000", "-0.100000", "inf"));
   EXPECT_THAT(printed(floats, {{"precision", std::int64_t{2}}, {"scientific", true}}),
@@ -170,7 +170,7 @@ TEST(Strings, NumbersAreWrittenAsPrintfWritesThem) {
             "Fill argument not supported: \"x\"");
 }
 
-TEST(Strings, RegularExpressionsAreRe2s) {
+TEST(StringOps, RegularExpressionsAreRe2s) {
   const auto replace = [](std::string_view in, const char* pattern, const char* rewrite,
                           bool global = true) {
     auto made = call_op("regex_replace", {string_of(in), string_of(pattern), string_of(rewrite)},
@@ -189,7 +189,7 @@ TEST(Strings, RegularExpressionsAreRe2s) {
             "Pattern must be scalar, but received [1]");
 }
 
-TEST(Strings, ReduceJoinFollowsTheOrderOfTheAxes) {
+TEST(StringOps, ReduceJoinFollowsTheOrderOfTheAxes) {
   const Tensor in = strings_of(Shape({2, 2}), {"a", "b", "c", "d"});
   const auto join = [&](std::vector<std::int64_t> axes, bool keep = false) {
     return call_op("strings_reduce_join", {in}, {{"axis", std::move(axes)}, {"keepdims", keep}});
@@ -205,7 +205,7 @@ TEST(Strings, ReduceJoinFollowsTheOrderOfTheAxes) {
               ElementsAre("", ""));
 }
 
-TEST(Strings, BucketsAreFarmHashs) {
+TEST(StringOps, BucketsAreFarmHashs) {
   EXPECT_THAT(items_in<std::int64_t>(
                   one_of(call_op("string_to_hash_bucket_fast", {strings_of({"", "a", "hello"})},
                                  {{"num_buckets", std::int64_t{1000}}}))),
@@ -215,7 +215,7 @@ TEST(Strings, BucketsAreFarmHashs) {
           .ok());
 }
 
-TEST(Strings, Base64IsWebSafe) {
+TEST(StringOps, Base64IsWebSafe) {
   EXPECT_THAT(map("encode_base64", {"a", "ab", "abc", "\xFF\xFE\xFD"}),
               ElementsAre("YQ", "YWI", "YWJj", "__79"));
   EXPECT_THAT(map("encode_base64", {"a", "ab", "abc"}, {{"pad", true}}),
@@ -231,7 +231,7 @@ TEST(Strings, Base64IsWebSafe) {
             "Base64 string length cannot be 1 modulo 4.");
 }
 
-TEST(Strings, RawBytesBecomeNumbers) {
+TEST(StringOps, RawBytesBecomeNumbers) {
   const Tensor in = strings_of({"abcd", "efgh"});
   EXPECT_THAT(
       items_in<std::int16_t>(one_of(call_op("decode_raw", {in}, {{"out_type", DType::kInt16}}))),

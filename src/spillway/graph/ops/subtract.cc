@@ -13,10 +13,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef subtract_op{.name = "subtract",
-                               .summary = "x - y, item by item.",
-                               .params = kBinaryParams,
-                               .paths = "subtract math.subtract",
-                               .infer = infer_binary<NumberTypes>,
-                               .loop = binary_loop<Op, NumberTypes>};
+                                   .summary = "x - y, item by item.",
+                                   .params = kBinaryParams,
+                                   .paths = "subtract math.subtract",
+                                   .infer = infer_binary<NumberTypes>,
+                                   .loop = binary_loop<Op, NumberTypes>};
 
 }  // namespace spillway::graph

@@ -15,10 +15,10 @@ struct Op {
 }  // namespace
 
 extern constexpr OpDef tan_op{.name = "tan",
-                               .summary = "The tangent.",
-                               .params = kUnaryParams,
-                               .paths = "tan math.tan",
-                               .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
-                               .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
+                              .summary = "The tangent.",
+                              .params = kUnaryParams,
+                              .paths = "tan math.tan",
+                              .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
+                              .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
 
 }  // namespace spillway::graph

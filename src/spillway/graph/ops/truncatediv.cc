@@ -1,6 +1,6 @@
-#include "spillway/graph/elementwise.h"
-
 #include <cmath>
+
+#include "spillway/graph/elementwise.h"
 
 namespace spillway::graph {
 namespace {
@@ -21,12 +21,13 @@ struct Op {
 
 }  // namespace
 
-extern constexpr OpDef truncatediv_op{.name = "truncatediv",
-                                .summary = "x / y, rounded towards zero. Integers must not be divided by zero.",
-                                .params = kBinaryParams,
-                                .paths = "truncatediv",
-                                .effect = Effect::kFallible,
-                                .infer = infer_binary<RealTypes>,
-                                .loop = dividing_loop<Op, RealTypes>};
+extern constexpr OpDef truncatediv_op{
+    .name = "truncatediv",
+    .summary = "x / y, rounded towards zero. Integers must not be divided by zero.",
+    .params = kBinaryParams,
+    .paths = "truncatediv",
+    .effect = Effect::kFallible,
+    .infer = infer_binary<RealTypes>,
+    .loop = dividing_loop<Op, RealTypes>};
 
 }  // namespace spillway::graph

@@ -1,6 +1,6 @@
-#include "spillway/graph/elementwise.h"
-
 #include <cmath>
+
+#include "spillway/graph/elementwise.h"
 
 namespace spillway::graph {
 namespace {
@@ -21,12 +21,13 @@ struct Op {
 
 }  // namespace
 
-extern constexpr OpDef truncatemod_op{.name = "truncatemod",
-                                .summary = "The remainder with the sign of x. Integers must not be divided by zero.",
-                                .params = kBinaryParams,
-                                .paths = "truncatemod",
-                                .effect = Effect::kFallible,
-                                .infer = infer_binary<RealTypes>,
-                                .loop = dividing_loop<Op, RealTypes>};
+extern constexpr OpDef truncatemod_op{
+    .name = "truncatemod",
+    .summary = "The remainder with the sign of x. Integers must not be divided by zero.",
+    .params = kBinaryParams,
+    .paths = "truncatemod",
+    .effect = Effect::kFallible,
+    .infer = infer_binary<RealTypes>,
+    .loop = dividing_loop<Op, RealTypes>};
 
 }  // namespace spillway::graph

@@ -8,6 +8,7 @@
 #include "spillway/base/interrupt.h"
 #include "spillway/base/jitter.h"
 #include "spillway/memory/activity.h"
+#include "spillway/memory/slab_pool.h"
 #include "spillway/pipeline/generator.h"
 #include "spillway/pipeline/operator.h"
 #include "spillway/pipeline/run.h"
@@ -102,7 +103,7 @@ Wanted rows_wanted(Shared& shared) SW_REQUIRES(shared.mutex) {
     if (shared.exact || shared.items.size() > 1) return {};
     const std::size_t each = std::max<std::size_t>(
         shared.largest, static_cast<std::size_t>(std::max<std::int64_t>(0, shared.row_bytes)));
-    const std::size_t room = shared.run->budget().free_pool() / 2;
+    const std::size_t room = within_reach(shared.run->budget()) / 2;
     if (each > 0 && room < each) return {};
     if (each > 0) rows = std::min(rows, static_cast<std::int64_t>(room / each));
   }

@@ -2,9 +2,9 @@
 #include <deque>
 
 #include "spillway/base/bytes.h"
+#include "spillway/base/workers.h"
 #include "spillway/pipeline/ahead.h"
 #include "spillway/pipeline/call.h"
-#include "spillway/pipeline/workers.h"
 
 namespace spillway {
 namespace {

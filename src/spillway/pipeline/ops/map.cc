@@ -5,12 +5,13 @@
 
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
+#include "spillway/base/workers.h"
 #include "spillway/memory/activity.h"
+#include "spillway/memory/slab_pool.h"
 #include "spillway/pipeline/access.h"
 #include "spillway/pipeline/call.h"
 #include "spillway/pipeline/input.h"
 #include "spillway/pipeline/run.h"
-#include "spillway/pipeline/workers.h"
 
 namespace spillway {
 namespace {
@@ -163,7 +164,7 @@ class ParallelMapIterator final : public Iterator {
     const std::size_t each =
         std::max(largest_, static_cast<std::size_t>(std::max<std::int64_t>(0, known_bytes())));
     const std::size_t running = (tasks_.size() + 1) * each;
-    return shared_->run->budget().free_pool() > running;
+    return within_reach(shared_->run->budget()) > running;
   }
 
   std::int64_t known_bytes() const {
@@ -290,7 +291,10 @@ extern constexpr OperatorDef map_operator{
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       SW_ASSIGN(IteratorPtr input, context.open_input(0, context.epoch(), context.bound()));
       const std::int64_t calls = context.node().int_param("num_parallel_calls", kSequential);
-      if (calls == kSequential || calls == 1) {
+      // A traced function runs on whole chunks and spreads over the CPUs by itself.
+      const FunctionPtr function = context.node().function_param("map_func");
+      if (calls == kSequential || calls == 1 ||
+          (function->pure() && !function->holds_interpreter())) {
         return IteratorPtr(std::make_unique<MapIterator>(context, std::move(input)));
       }
       return IteratorPtr(std::make_unique<ParallelMapIterator>(context, std::move(input), calls));

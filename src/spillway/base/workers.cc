@@ -1,4 +1,4 @@
-#include "spillway/pipeline/workers.h"
+#include "spillway/base/workers.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -18,6 +19,7 @@ namespace {
 
 constexpr auto kIdleFor = std::chrono::seconds(10);
 std::atomic<int> most_threads{0};
+thread_local bool is_worker = false;
 
 // CPUs' worth of time the container grants; 0: no quota.
 double cgroup_cpus() {
@@ -81,7 +83,10 @@ void Workers::run(std::function<void()> task) {
   }
 }
 
+bool Workers::inside() { return is_worker; }
+
 void Workers::loop() {
+  is_worker = true;
   for (;;) {
     std::function<void()> task;
     {
@@ -108,6 +113,64 @@ void Workers::loop() {
     --running_;
     if (!tasks_.empty()) wake_.notify_one();
   }
+}
+
+int parallel_width() {
+  if (is_worker) return 1;
+  const int limit = most_threads;
+  const int cpus = Workers::usable_cpus();
+  return limit > 0 ? std::min(limit, cpus) : cpus;
+}
+
+namespace {
+
+// Ranges are taken one by one, so a helper that comes late, or never, costs nothing.
+struct Shared {
+  const std::function<void(std::int64_t, int)>* body = nullptr;
+  std::int64_t ranges = 0;
+  std::atomic<std::int64_t> next{0};
+  Mutex mutex;
+  CondVar finished;
+  int working SW_GUARDED_BY(mutex) = 0;
+  bool closed SW_GUARDED_BY(mutex) = false;
+
+  void work(int slot) {
+    for (;;) {
+      const std::int64_t range = next.fetch_add(1);
+      if (range >= ranges) return;
+      (*body)(range, slot);
+    }
+  }
+};
+
+}  // namespace
+
+void parallel_ranges(std::int64_t ranges, const std::function<void(std::int64_t, int)>& body) {
+  const auto width = static_cast<int>(std::min<std::int64_t>(parallel_width(), ranges));
+  if (width <= 1) {
+    for (std::int64_t range = 0; range < ranges; ++range) body(range, 0);
+    return;
+  }
+  auto shared = std::make_shared<Shared>();
+  shared->body = &body;
+  shared->ranges = ranges;
+  for (int i = 1; i < width; ++i) {
+    Workers::compute().run([shared, i] {
+      {
+        const MutexLock lock(shared->mutex);
+        if (shared->closed) return;  // all done before we came; `body` is gone
+        ++shared->working;
+      }
+      shared->work(i);
+      const MutexLock lock(shared->mutex);
+      --shared->working;
+      shared->finished.notify_all();
+    });
+  }
+  shared->work(0);
+  const MutexLock lock(shared->mutex);
+  shared->closed = true;
+  while (shared->working > 0) shared->finished.wait(shared->mutex);
 }
 
 }  // namespace spillway

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -25,6 +26,8 @@ class Workers {
 
   void run(std::function<void()> task);
   int threads() const;
+  // Whether this thread is one of theirs: then it may not wait for others.
+  static bool inside();
 
  private:
   explicit Workers(int most) : most_(most) {}
@@ -38,5 +41,15 @@ class Workers {
   int threads_ SW_GUARDED_BY(mutex_) = 0;
   int running_ SW_GUARDED_BY(mutex_) = 0;
 };
+
+// How many threads a computation may be spread over from here: the CPUs and what set_most_threads
+// says; 1 on a worker's own thread.
+int parallel_width();
+
+// Calls body(range, slot) for ranges 0 .. ranges - 1, on this thread and on compute workers, and
+// returns when all are done. `slot` < parallel_width() tells apart calls that run at the same time.
+// Which thread does which range is not defined: results must not depend on it.
+void parallel_ranges(std::int64_t ranges,
+                     const std::function<void(std::int64_t range, int slot)>& body);
 
 }  // namespace spillway

@@ -1,0 +1,60 @@
+"""The suites of tasks, each with systems that answer them and a benchmark of its name."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import function_tasks, tasks
+
+HERE = Path(__file__).resolve().parent
+
+
+@dataclass(frozen=True, eq=False)
+class Suite:
+    """Tasks, the case a system's function receives, and the package with the systems."""
+
+    name: str
+    title: str
+    tasks: dict[str, tasks.Task]
+    case: type[tasks.Case]
+    package: str
+
+    def systems(self) -> list[str]:
+        """The names of the systems' files."""
+        files = (HERE / self.package).glob("*.py")
+        return sorted(path.stem for path in files if path.stem != "__init__")
+
+    def constant(self, system: str, name: str, otherwise: object = None) -> object:
+        """A constant of a system's file, read without importing the library."""
+        for node in self._tree(system).body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+                value: object = ast.literal_eval(node.value)
+                return value
+        return otherwise
+
+    def functions(self, system: str) -> list[str]:
+        """The task functions of a system's file, read without importing the library."""
+        names = [node.name for node in self._tree(system).body if isinstance(node, ast.FunctionDef)]
+        return [name for name in names if name.partition("__")[0] in self.tasks]
+
+    def without(self, system: str) -> dict[str, str]:
+        """The tasks a system has no answer to, and why."""
+        reasons = self.constant(system, "WITHOUT", {})
+        assert isinstance(reasons, dict)
+        return reasons
+
+    def _tree(self, system: str) -> ast.Module:
+        return ast.parse((HERE / self.package / f"{system}.py").read_text())
+
+
+ENGINE = Suite("engine", "Engine benchmark", tasks.TASKS, tasks.Case, "systems")
+FUNCTIONS = Suite(
+    "functions",
+    "Functions benchmark",
+    function_tasks.TASKS,
+    function_tasks.FunctionCase,
+    "function_systems",
+)
+SUITES = {suite.name: suite for suite in (ENGINE, FUNCTIONS)}

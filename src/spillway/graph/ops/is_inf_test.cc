@@ -1,0 +1,17 @@
+#include <limits>
+
+#include "spillway/testing/op_conformance.h"
+
+namespace spillway::testing {
+namespace {
+
+TEST(IsInfOp, FindsInfinities) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  check_op(
+      {.op = "is_inf", .inputs = {f32({3}, {1, nan, -inf})}, .expect = {bools({3}, {0, 0, 1})}});
+  check_op({.op = "is_inf", .inputs = {f64({2}, {inf, 1})}, .expect = {bools({2}, {1, 0})}});
+}
+
+}  // namespace
+}  // namespace spillway::testing

@@ -1,0 +1,12 @@
+#include "spillway/testing/op_conformance.h"
+
+namespace spillway::testing {
+namespace {
+
+TEST(SignOp, GivesTheSign) {
+  check_op({.op = "sign", .inputs = {f32({3}, {-1.5, 0, 2})}, .expect = {f32({3}, {-1, 0, 1})}});
+  check_op({.op = "sign", .inputs = {i32({3}, {-3, 0, 4})}, .expect = {i32({3}, {-1, 0, 1})}});
+}
+
+}  // namespace
+}  // namespace spillway::testing

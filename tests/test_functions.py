@@ -1,0 +1,399 @@
+"""Functions of elements: traced where nobody can notice, Python where somebody could."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spillway as sw
+import spillway.tf as tf
+
+D = tf.data.Dataset
+
+
+def how(ds: Any) -> list[bool]:
+    """Whether each function of the last stage runs natively."""
+    return [function["native"] for function in ds.explain().stages[-1]["functions"]]
+
+
+def why(ds: Any) -> str:
+    text: str = ds.explain().stages[-1]["functions"][0]["why"]
+    return text
+
+
+def values(ds: Any) -> list[Any]:
+    return [np.asarray(x).tolist() for x in ds.as_numpy_iterator()]
+
+
+# ---- What has effects happens exactly once an element, and never before -------------------------
+
+COUNTED = {"calls": 0}
+_total = 0
+
+
+def test_a_counter_in_a_function_counts_every_element_once() -> None:
+    def count(x: Any) -> Any:
+        COUNTED["calls"] += 1
+        return x + 1
+
+    COUNTED["calls"] = 0
+    ds = sw.Dataset.range(50).map(count)
+    assert COUNTED["calls"] == 0
+    assert values(ds) == list(range(1, 51))
+    assert COUNTED["calls"] == 50
+    assert how(ds) == [False]
+    assert "stores an item into something that was made outside" in why(ds)
+    assert "test_functions.py" in why(ds)
+
+
+def test_a_list_appended_to_gets_every_element_once_and_in_order() -> None:
+    seen: list[int] = []
+
+    def note(x: Any) -> Any:
+        seen.append(int(x))
+        return x
+
+    ds = sw.Dataset.range(20).map(note)
+    assert seen == []
+    assert values(ds) == list(range(20))
+    assert seen == list(range(20))
+    assert "append" in why(ds)
+
+
+def test_a_global_a_cell_and_an_attribute_are_assigned_once_an_element() -> None:
+    class Box:
+        value = 0
+
+    box, cell = Box(), 0
+
+    def all_three(x: Any) -> Any:
+        global _total
+        nonlocal cell
+        _total += 1
+        cell += 1
+        box.value += 1
+        return x
+
+    before = _total
+    ds = sw.Dataset.range(7).map(all_three)
+    assert (_total - before, cell, box.value) == (0, 0, 0)
+    list(ds)
+    assert (_total - before, cell, box.value) == (7, 7, 7)
+
+
+def test_a_file_is_written_once_an_element(tmp_path: Path) -> None:
+    path = tmp_path / "log.txt"
+    path.write_text("")
+
+    def write(x: Any) -> Any:
+        with path.open("a") as file:
+            file.write("x\n")
+        return x
+
+    ds = sw.Dataset.range(9).map(write)
+    assert path.read_text() == ""
+    list(ds)
+    assert path.read_text().count("x") == 9
+    assert how(ds) == [False]
+
+
+def test_a_sleep_happens_for_every_element() -> None:
+    def slow(x: Any) -> Any:
+        time.sleep(0.01)
+        return x
+
+    begin = time.monotonic()
+    ds = sw.Dataset.range(10).map(slow)
+    built = time.monotonic() - begin
+    assert built < 0.01 + 0.05  # a sleep at build would come to be seen ten times over
+    begin = time.monotonic()
+    list(ds)
+    assert time.monotonic() - begin >= 0.1
+    assert "sleep" in why(ds)
+
+
+def test_a_print_does_not_change_the_result(capsys: pytest.CaptureFixture[str]) -> None:
+    def quiet(x: Any) -> Any:
+        return tf.cast(x, tf.float32) / 3 + 0.1
+
+    def loud(x: Any) -> Any:
+        print("seen")
+        return tf.cast(x, tf.float32) / 3 + 0.1
+
+    ds = D.range(5)
+    assert values(ds.map(quiet)) == values(ds.map(loud))
+    assert how(ds.map(quiet)) == [True]
+    assert how(ds.map(loud)) == [False]
+    assert capsys.readouterr().out.count("seen") == 5
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda x: x + random.randrange(1000),
+        lambda x: x + np.random.randint(1000),
+        lambda x: x + int(time.time()),
+    ],
+)
+def test_randomness_and_the_clock_are_asked_for_every_element(draw: Callable[..., Any]) -> None:
+    assert how(sw.Dataset.range(3).map(draw)) == [False]
+
+
+# ---- What needs values runs as Python, and says so --------------------------------------------------
+
+
+def test_python_branches_on_values_work() -> None:
+    def sign(x: Any) -> Any:
+        if x > 1:
+            return x
+        return -x
+
+    ds = sw.Dataset.range(4).map(sign)
+    assert values(ds) == [0, -1, 2, 3]
+    assert "truth of a traced tensor" in why(ds)
+
+
+def test_int_of_a_value_runs_as_python() -> None:
+    ds = sw.Dataset.range(4).map(lambda x: x * [1, 2, 3, 4][int(x)])
+    assert values(ds) == [0, 2, 6, 12]
+    assert how(ds) == [False]
+
+
+def test_branches_on_python_constants_and_loops_over_ranges_are_traced() -> None:
+    training = True
+    scales = [1, 2, 3]
+
+    def f(x: Any) -> Any:
+        total = x
+        for scale in scales:
+            total = total + x * scale
+        parts = [total * i for i in range(3)]
+        return sum(parts) if training else x
+
+    ds = sw.Dataset.range(3).map(f)
+    assert how(ds) == [True]
+    assert values(ds) == [0, 21, 42]
+
+
+def test_helpers_methods_and_partials_are_looked_into() -> None:
+    class Scaler:
+        def __init__(self, by: int) -> None:
+            self.by = by
+            self.used = 0
+
+        def pure(self, x: Any) -> Any:
+            return helper(x) * self.by
+
+        def counting(self, x: Any) -> Any:
+            self.used += 1
+            return x * self.by
+
+    def helper(x: Any) -> Any:
+        return x + 1
+
+    scaler = Scaler(3)
+    pure = sw.Dataset.range(3).map(scaler.pure)
+    assert how(pure) == [True]
+    assert values(pure) == [3, 6, 9]
+    counting = sw.Dataset.range(3).map(scaler.counting)
+    assert how(counting) == [False]
+    assert scaler.used == 0
+    assert values(counting) == [0, 3, 6]
+    assert scaler.used == 3
+
+
+def test_items_may_be_stored_into_what_was_made_inside() -> None:
+    def f(element: dict[str, Any]) -> Any:
+        element["b"] = element["a"] * 2
+        out = dict(element)
+        out["c"] = out["b"] + 1
+        parts = []
+        parts.append(out["c"])
+        return out["b"], parts[0]
+
+    ds = D.from_tensor_slices({"a": [1, 2]}).map(f)
+    assert how(ds) == [True]
+    assert [(int(b), int(c)) for b, c in ds] == [(2, 3), (4, 5)]
+
+
+# ---- NumPy -------------------------------------------------------------------------------------------
+
+
+def test_numpy_functions_are_native_and_numpys_to_the_last_bit() -> None:
+    data = np.random.default_rng(1).normal(size=(50, 33))
+    mean = np.linspace(0, 1, 33)
+
+    def f(x: Any) -> Any:
+        return np.sin(x) * 2 + np.exp(np.abs(x)) / (mean + 1.5)
+
+    ds = sw.Dataset.from_tensor_slices(data).map(f)
+    assert how(ds) == [True]
+    np.testing.assert_array_equal(np.stack(list(ds)), f(data))
+
+
+def test_numpys_promotion_holds_for_numpys_functions() -> None:
+    ds = sw.Dataset.range(3).map(lambda x: np.sqrt(x) + np.float32(1))
+    assert how(ds) == [True]
+    assert ds.element_spec.dtype == "float64"
+    assert list(ds) == [np.sqrt(i) + np.float32(1) for i in range(3)]
+
+
+def test_an_array_beside_a_tensor_takes_the_tensors_dtype_traced_or_not() -> None:
+    array = np.array([1.7, 2.7])
+
+    def f(x: Any) -> Any:
+        return array + x
+
+    ds = sw.Dataset.range(2).map(f)
+    assert how(ds) == [True]
+    assert values(ds) == [[1, 2], [2, 3]]
+    assert values(ds) == [np.asarray(f(tf.constant(i, tf.int64))).tolist() for i in range(2)]
+
+
+def test_numpy_functions_that_need_values_run_as_python() -> None:
+    ds = sw.Dataset.from_tensor_slices([[3.0, 1.0]]).map(lambda x: np.median(x))
+    assert how(ds) == [False]
+    assert values(ds) == [2.0]
+
+
+# ---- Control flow on traced values -----------------------------------------------------------------
+
+
+def test_only_the_branch_that_is_taken_runs() -> None:
+    ds = D.range(3).map(lambda x: tf.cond(x > 0, lambda: 6 // x, lambda: tf.constant(0, tf.int64)))
+    assert how(ds) == [True]
+    assert values(ds) == [0, 6, 3]
+
+
+def test_loops_cases_and_switches_on_traced_values() -> None:
+    def powers(x: Any) -> Any:
+        return tf.while_loop(
+            lambda i, total: i < x,
+            lambda i, total: (i + 1, total * 2),
+            [tf.constant(0, tf.int64), tf.constant(1)],
+        )[1]
+
+    assert values(D.range(5).map(powers)) == [1, 2, 4, 8, 16]
+    switched = D.range(4).map(
+        lambda x: tf.switch_case(tf.cast(x, tf.int32), [lambda: x, lambda: x * 5])
+    )
+    assert values(switched) == [0, 5, 10, 15]
+    cased = D.range(4).map(
+        lambda x: tf.case([(x > 2, lambda: x), (x > 1, lambda: -x)], default=lambda: x + 100)
+    )
+    assert values(cased) == [100, 101, -2, 3]
+    assert [how(ds) for ds in (switched, cased)] == [[True], [True]]
+
+
+# ---- What is known before anything runs ----------------------------------------------------------
+
+
+def test_element_specs_are_known_when_the_line_is_written() -> None:
+    ds = D.from_tensor_slices(np.zeros((4, 3, 2), np.float32)).batch(2)
+    assert ds.map(lambda x: tf.reduce_sum(x, axis=1)).element_spec.shape.as_list() == [None, 2]
+    assert ds.map(lambda x: tf.transpose(x, [2, 0, 1])).element_spec.shape.as_list() == [2, None, 3]
+    assert ds.map(lambda x: tf.reshape(x, [-1])).element_spec.shape.as_list() == [None]
+    flat = D.range(3).flat_map(lambda x: D.from_tensor_slices([[x, x], [x, x + 1]]))
+    assert flat.element_spec == tf.TensorSpec([2], tf.int64)
+    windows = D.range(7).window(3).flat_map(lambda w: w.batch(3))
+    assert windows.element_spec == tf.TensorSpec([None], tf.int64)
+
+
+def test_a_shape_error_is_raised_where_it_is_written_with_both_operands() -> None:
+    ds = D.from_tensor_slices(np.zeros((4, 3), np.float32))
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"(?s)\[3\] vs\. \[2\].*operand 1"):
+        ds.map(lambda x: x + tf.zeros([2]))
+
+
+def test_an_undefined_key_is_found_when_the_line_is_written() -> None:
+    ds = D.from_tensor_slices({"a": [1, 2]})
+    with pytest.raises(KeyError):
+        ds.map(lambda element: element["b"])
+
+
+def test_a_policy_for_errors_leaves_them_to_the_elements() -> None:
+    ds = sw.Dataset.from_tensor_slices([1, 0, 2]).map(lambda x: 6 // x, on_error="skip")
+    assert how(ds) == [True]
+    assert values(ds) == [6, 3]
+    assert ds.audit().skipped == 1
+
+
+def test_an_error_in_a_traced_function_comes_in_its_place_and_the_rest_goes_on() -> None:
+    ds = sw.Dataset.from_tensor_slices([1, 2, 0, 3, 0, 4]).map(lambda x: 12 // x)
+    it = iter(ds)
+    got: list[Any] = []
+    for _ in range(6):
+        try:
+            got.append(int(next(it)))
+        except sw.errors.InvalidArgumentError as error:
+            got.append(error.index)
+    assert got == [12, 6, 2, 4, 4, 3]
+    assert next(it, None) is None
+
+
+# ---- Lazy tensors ----------------------------------------------------------------------------------
+
+
+def test_large_expressions_wait_until_their_value_is_asked_for() -> None:
+    x = tf.zeros([300, 1000]) + 1.5
+    total = tf.reduce_sum(x * 2)
+    assert not x._known
+    assert float(total) == 900_000.0
+    assert not x._known
+
+
+def test_what_cannot_fit_is_refused_at_once_with_the_numbers() -> None:
+    huge = tf.random.normal([10000, 10000, 10000])
+    with pytest.raises(MemoryError) as refused:
+        huge.numpy()
+    text = str(refused.value)
+    assert "3.64 TiB" in text
+    assert "operations" in text
+    assert "test_functions.py" in text
+    assert isinstance(refused.value, tf.errors.ResourceExhaustedError)
+
+
+def test_a_sum_of_more_than_memory_runs_in_pieces_and_the_same_everywhere() -> None:
+    with sw.configure(memory_limit="64MiB"):
+        total = float(tf.reduce_sum(tf.random.normal([2000, 1000, 20], seed=3)))
+        with sw.configure(threads=1):
+            assert float(tf.reduce_sum(tf.random.normal([2000, 1000, 20], seed=3))) == total
+    assert abs(total) < 5 * (40_000_000**0.5)
+
+
+def test_long_chains_of_tensors_neither_recurse_nor_grow_without_end() -> None:
+    x = tf.zeros([100, 1000])
+    for _ in range(5000):
+        x = x + 1.0
+    assert float(x[0, 0]) == 5000.0
+
+
+def test_a_constant_is_the_array_as_it_was_at_the_line() -> None:
+    array = np.zeros(200_000)
+    x = tf.constant(array)
+    y = x + 1.0
+    array[:] = 7
+    assert float(y[0]) == 1.0
+
+
+# ---- Random ops inside functions -------------------------------------------------------------------
+
+
+def test_random_ops_in_a_function_draw_anew_for_every_element() -> None:
+    ds = D.range(4).map(lambda x: tf.random.uniform([2]))
+    assert how(ds) == [True]
+    rows = values(ds)
+    assert len({tuple(row) for row in rows}) == 4
+
+
+def test_python_functions_of_ones_own_have_known_types() -> None:
+    ds = D.range(3).map(lambda x: tf.numpy_function(lambda a: a + 1, [x], tf.int64))
+    assert ds.element_spec == tf.TensorSpec(None, tf.int64)
+    assert values(ds) == [1, 2, 3]
+    assert how(ds) == [False]
