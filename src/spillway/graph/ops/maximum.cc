@@ -6,7 +6,7 @@ namespace {
 struct Op {
   template <class T>
   [[gnu::always_inline]] static inline auto of(T x, T y) {
-    return x < y ? y : x;
+    return x < y || y != y ? y : x;  // NaN beside anything is NaN
   }
 };
 

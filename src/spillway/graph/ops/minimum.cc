@@ -6,7 +6,7 @@ namespace {
 struct Op {
   template <class T>
   [[gnu::always_inline]] static inline auto of(T x, T y) {
-    return y < x ? y : x;
+    return y < x || y != y ? y : x;  // NaN beside anything is NaN
   }
 };
 
