@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 
 from bench.function_tasks import SLEEP_S
@@ -36,15 +37,16 @@ def _bandwidth(task: Task, rows: Rows, results: dict[str, Rows]) -> list[str]:
 
 
 def _overlap(rows: Rows) -> list[str]:
-    """The rate against the one that the calls under way at a time would allow."""
+    """The rate against what the calls under way at a time, and the cores, would allow."""
     lines = []
     for label in rows:
         window, wall = _median(rows, label, "window"), _median(rows, label, "wall_us")
-        if window and wall:
-            ideal = SLEEP_S * 1e6 / window
+        cpu = _median(rows, label, "cpu_us")
+        if window and wall and cpu:
+            ideal = max(SLEEP_S * 1e6 / window, cpu / (os.cpu_count() or 1))
             lines.append(
                 f"- {label}: {1e6 / wall:.0f} items/s, {100 * ideal / wall:.0f} % of the ideal "
-                f"for {window:.0f} calls at a time"
+                f"for {window:.0f} calls at a time on these cores"
             )
     return lines
 

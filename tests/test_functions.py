@@ -145,7 +145,7 @@ def test_randomness_and_the_clock_are_asked_for_every_element(draw: Callable[...
     assert how(sw.Dataset.range(3).map(draw)) == [False]
 
 
-# ---- What needs values runs as Python, and says so --------------------------------------------------
+# ---- What needs values runs as Python, and says so
 
 
 def test_python_branches_on_values_work() -> None:
@@ -222,7 +222,7 @@ def test_items_may_be_stored_into_what_was_made_inside() -> None:
     assert [(int(b), int(c)) for b, c in ds] == [(2, 3), (4, 5)]
 
 
-# ---- NumPy -------------------------------------------------------------------------------------------
+# ---- NumPy
 
 
 def test_numpy_functions_are_native_and_numpys_to_the_last_bit() -> None:
@@ -262,7 +262,7 @@ def test_numpy_functions_that_need_values_run_as_python() -> None:
     assert values(ds) == [2.0]
 
 
-# ---- Control flow on traced values -----------------------------------------------------------------
+# ---- Control flow on traced values
 
 
 def test_only_the_branch_that_is_taken_runs() -> None:
@@ -291,7 +291,7 @@ def test_loops_cases_and_switches_on_traced_values() -> None:
     assert [how(ds) for ds in (switched, cased)] == [[True], [True]]
 
 
-# ---- What is known before anything runs ----------------------------------------------------------
+# ---- What is known before anything runs
 
 
 def test_element_specs_are_known_when_the_line_is_written() -> None:
@@ -337,7 +337,7 @@ def test_an_error_in_a_traced_function_comes_in_its_place_and_the_rest_goes_on()
     assert next(it, None) is None
 
 
-# ---- Lazy tensors ----------------------------------------------------------------------------------
+# ---- Lazy tensors
 
 
 def test_large_expressions_wait_until_their_value_is_asked_for() -> None:
@@ -382,7 +382,7 @@ def test_a_constant_is_the_array_as_it_was_at_the_line() -> None:
     assert float(y[0]) == 1.0
 
 
-# ---- Random ops inside functions -------------------------------------------------------------------
+# ---- Random ops inside functions
 
 
 def test_random_ops_in_a_function_draw_anew_for_every_element() -> None:

@@ -14,7 +14,10 @@ struct NativeTensor {
 const AccountPtr& tensor_account();
 // Computes a tensor's value. Inside a user function the stage that calls it pays, and never waits
 // for memory (its thread may be a pool's, R12); elsewhere the user's tensors do.
-Status evaluate_now(const graph::Operand& operand);
+// They wait only where they may: never with the GIL.
+Status evaluate_now(const graph::Operand& operand, bool may_wait);
+// The tensor of a node, or the tuple of them. New reference.
+PyObject* outputs_of(const graph::NodePtr& node);
 
 bool is_tensor(PyObject* object);
 // Only of what is_tensor.
