@@ -61,6 +61,7 @@ _LISTED = (
     ),
     (r"reduce_mean", r"complex", "the mean of no complex numbers is 0 in TensorFlow"),
     (r"saturate_cast", r"-9.223372036854776e\+18", "TensorFlow clips int64 to the least of it"),
+    (r"boolean_mask", r"Number of mask dimensions must be", "a mask of unknown rank is taken"),
     (r"reciprocal", r"NOT_FOUND", "no kernel in TensorFlow: another class"),
 )
 
