@@ -393,3 +393,16 @@ def random_(d: Draw, f: str) -> str:
 @case("random.shuffle", loose=True)
 def random_shuffle(d: Draw, f: str) -> str:
     return f"tf.{f}({d.operand(d.dtype(NUMBERS), d.shape(1))}, seed=3)"
+
+
+@case("roll")
+def roll(d: Draw, f: str) -> str:
+    shape = d.shape(1)
+    axis = d.rng.randint(0, len(shape) - 1)
+    return f"tf.{f}({d.operand(d.dtype(ALL), shape)}, {d.choice((0, 1, -2, 7))}, {axis})"
+
+
+@case("math.invert_permutation")
+def invert_permutation(d: Draw, f: str) -> str:
+    order = d.rng.sample(range(4), 4)
+    return f"tf.{f}({d.given(np.array(order, d.choice(('int32', 'int64'))))})"
