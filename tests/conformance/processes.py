@@ -129,7 +129,7 @@ def spillway(programs: Iterable[Data], mode: str = "plain") -> Iterator[Data]:
 
 
 def of_both(package: str, programs: list[Data]) -> Iterator[tuple[Data, Data, Data]]:
-    """Each program with TensorFlow's outcome and ours, by `run_tf` and `run_spillway` of a package."""
+    """Each program with TensorFlow's outcome and ours, by the two runners of a package."""
     many = 2000
     theirs = _outcomes(
         tensorflow_python(), f"{package}.run_tf", TENSORFLOW_STARTS_IN, programs, "", many

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from spillway import _native
 from spillway.dtypes import as_dtype
 from spillway.errors import ShapeError
 from spillway.native_ops import call
+from spillway.opaque import note
 from spillway.ops._constants import _dims, cast, range
 from spillway.shapes import TensorShape
 from spillway.tensor_convert import is_tensor, refuse, to_tensor
@@ -287,7 +289,11 @@ def ensure_shape(x: Any, shape: Any, name: Any = None) -> Any:
         raise ShapeError(
             f"Shape of tensor {x.shape} is not compatible with expected shape {TensorShape(shape)}."
         )
-    return x
+    wanted = TensorShape(shape).merge_with(x.shape)
+    if wanted == x.shape:
+        return x
+    note("checks a shape that is not known")
+    return _native.parameter(x.dtype.name, wanted)
 
 
 def identity(input: Any, name: Any = None) -> Any:

@@ -78,13 +78,15 @@ def saturate_cast(value: Any, dtype: Any, name: Any = None) -> Any:
     dtype = as_dtype(dtype)
     if value.dtype.is_complex and not dtype.is_complex:
         value = cast(value, _real(value.dtype))
-    if value.dtype.is_complex or "bool" in (value.dtype.name, dtype.name):
+    if value.dtype.is_complex:
         return cast(value, dtype)
     ours, real = value.dtype.as_numpy_dtype, _real(dtype)
-    low, high = ours(max(value.dtype.min, real.min)), ours(min(value.dtype.max, real.max))
-    if low < real.min:  # it has no such number: the next within
+    with np.errstate(all="ignore"):
+        low, high = ours(max(value.dtype.min, real.min)), ours(min(value.dtype.max, real.max))
+    # Python's own comparison is exact: the largest int32 is no float32, so the next within is taken.
+    if low.item() < np.asarray(real.min).item():
         low = np.nextafter(low, ours(0))
-    if high > real.max:
+    if high.item() > np.asarray(real.max).item():
         high = np.nextafter(high, ours(0))
     value = call("clip_by_value", value, *(to_tensor(np.asarray(edge)) for edge in (low, high)))
     return cast(value, dtype)

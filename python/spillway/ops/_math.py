@@ -199,6 +199,12 @@ def add_n(inputs: Any, name: Any = None) -> Any:
     """
     total, *rest = [to_tensor(item) for item in inputs]
     for item in rest:
+        if not item.shape.is_compatible_with(total.shape):
+            refuse(
+                "ValueError",
+                "Inputs to operation AddN must have the same size and shape: "
+                f"{total.shape} != {item.shape}",
+            )
         total = call("add", total, item)
     return total
 

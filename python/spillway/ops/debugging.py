@@ -7,6 +7,7 @@ from typing import Any
 
 from spillway.native_ops import call
 from spillway.native_ops import names as _names
+from spillway.opaque import note
 from spillway.ops._control import check as _check
 from spillway.ops._math import both
 from spillway.tensor_convert import refuse, to_tensor
@@ -70,7 +71,10 @@ def assert_rank(x: Any, rank: Any, message: Any = None, name: Any = None) -> Non
 
     >>> assert_rank([[1]], 2)
     """
-    found = to_tensor(x).shape.rank
+    x = to_tensor(x)
+    found = x.shape.rank
+    if found is None:
+        note("checks a rank that is not known")
     if found is not None and found != int(rank):
         refuse("ValueError", f"{message or ''} Tensor must have rank {int(rank)}, has {found}")
 

@@ -99,9 +99,7 @@ def run(wanted: list[Data], shown: int, record: Path | None) -> bool:
         differing += 1
         if differing <= shown:
             kinds = [f"{data[0]}{data[1][1:]}" for data in program["data"]]
-            print(
-                f"{'-' * 20} {program['use']} of {program['form']} {kinds}, batch {program['batch']}"
-            )
+            print(f"---- {program['use']} of {program['form']} {kinds}, batch {program['batch']}")
             print(f"{program['source']}  {found}")
     print(coverage.report())
     for text, count in met.most_common():

@@ -229,7 +229,9 @@ class Writer:
             self.helpers.append(f"def {name}(v):\n{body}")
             text = f"{name}({x.text})"
         elif kind == 3:
-            body = "    total = v\n    n = 0\n    while n < 3:\n        n += 1\n        total = total + v\n"
+            body = (
+                "    total, n = v, 0\n    while n < 3:\n        n += 1\n        total = total + v\n"
+            )
             self.helpers.append(f"def {name}(v):\n{body}    return total\n")
             text = f"{name}({x.text})"
         elif kind == 4:
@@ -275,7 +277,8 @@ class Writer:
         s = x.text
         plain = ("tf.strings.upper({})", "tf.strings.lower({})", "tf.strings.strip({})",
                  "({} + 'z')", "('q' + {})", "tf.strings.join([{}, 'w'], separator='-')",
-                 "tf.strings.substr({}, 0, 1)", "tf.strings.regex_replace({}, '[ab]', '_')")  # fmt: skip
+                 "tf.strings.substr({}, 0, 1)",
+                 "tf.strings.regex_replace({}, '[ab]', '_')")  # fmt: skip
         numbers = ("tf.strings.length({})", "tf.strings.to_hash_bucket_fast({}, 10)")
         roll = self.rng.random()
         if roll < 0.6:

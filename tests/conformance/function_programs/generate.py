@@ -154,8 +154,7 @@ def program(rng: random.Random) -> dict[str, Any]:
         "batch": batch,
         "use": use,
         "broken": broken,
-        "numpy": ("np." in function + "".join(writer.helpers)
-        and "np.float32(" not in function)
+        "numpy": ("np." in function + "".join(writer.helpers) and "np.float32(" not in function)
         or writer.used_numpy,
     }
 

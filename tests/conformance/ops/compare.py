@@ -36,7 +36,7 @@ def _parts(array: Array) -> Array:
 
 
 def same_tensor(theirs: list[Any], ours: list[Any], ulps: float, scale: float) -> bool:
-    """Equal to the last bit, or within the bound; `scale` is the size that rounding is relative to."""
+    """Equal to the last bit, or within the bound; `scale`: what rounding is relative to."""
     if theirs[:2] != ours[:2]:
         return False
     if theirs[2] == ours[2]:
@@ -99,7 +99,7 @@ def fits(spec: Any, value: Any) -> bool:
 
 
 def _scale(program: Data) -> float:
-    """The largest finite operand times the number of items: what a sum's rounding is relative to."""
+    """The largest finite operand times the number of items: for the rounding of sums."""
     top = 0.0
     for data in program["operands"]:
         if data[0] in EPSILON:
@@ -140,7 +140,7 @@ def _same_in_map(row: Data, event: Data, loose: bool) -> bool:
     if "error" in row and "error" in event:
         first, second = row["error"][0], event["error"][0]
         if first == "OUT_OF_RANGE":  # would be the end of the data: a map says another code
-            return second == "INVALID_ARGUMENT"
+            return bool(second == "INVALID_ARGUMENT")
         return first in event["error"] or second in row["error"]
     if "error" in row or "error" in event:
         return False
@@ -187,4 +187,4 @@ def _narrower(theirs: Any, ours: Any) -> bool:
         return bool(theirs[0] == ours[0])
     if ours[1] is None or len(theirs[1]) != len(ours[1]):
         return False
-    return all(a is None or a == b for a, b in zip(theirs[1], ours[1], strict=True))
+    return all(bool(a is None or a == b) for a, b in zip(theirs[1], ours[1], strict=True))

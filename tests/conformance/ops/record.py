@@ -10,7 +10,7 @@ from typing import Any
 Record = tuple[dict[str, Any], dict[str, Any]]
 PATH = Path(__file__).with_name("recorded.jsonl.gz")
 LIMIT = 290_000
-EACH = 12  # programs a function
+EACH = 7  # programs a function
 
 
 def sample(pairs: list[Record]) -> list[Record]:

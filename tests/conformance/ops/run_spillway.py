@@ -1,4 +1,4 @@
-"""Programs of ops in Spillway: called at once, in a traced map, and in a map that runs as Python."""
+"""Programs of ops in Spillway: called at once, in a traced map, in a map that runs as Python."""
 
 from __future__ import annotations
 

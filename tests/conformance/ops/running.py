@@ -80,8 +80,10 @@ def source(engine: Engine, program: Data) -> Any:
     tf = engine.tf
     stacked = tuple(unpack(data) for data in program["operands"])
     if program["known"] == "all":
-        made = tuple(tf.constant(operand, dtype=getattr(tf, data[0]))
-                     for operand, data in zip(stacked, program["operands"], strict=True))  # fmt: skip
+        made = tuple(
+            tf.constant(operand, dtype=getattr(tf, data[0]))
+            for operand, data in zip(stacked, program["operands"], strict=True)
+        )
         return tf.data.Dataset.from_tensor_slices(made)
     signature = []
     for operand, data in zip(stacked, program["operands"], strict=True):

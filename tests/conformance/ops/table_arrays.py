@@ -208,7 +208,7 @@ def boolean_mask(d: Draw, f: str) -> str:
     return f"tf.{f}({x}, {mask}{f', axis={axis}' if axis else ''})"
 
 
-@case("one_hot")
+@case("one_hot", weight=3)
 def one_hot(d: Draw, f: str) -> str:
     shape = d.shape(0, 3)
     x = d.operand(d.choice(("int32", "int64", "uint8", "int8", "float32")), shape, (-1, 5))
@@ -310,8 +310,8 @@ def range_(d: Draw, f: str) -> str:
     dtype = d.dtype(("int32", "int64", "float32", "float64"))
     if d.chance(0.3):
         d.operand("int32", [])
-        given = d.choice(("4", "0", "1, 5", "5, 1, -1", "0, 1, 0.25", "2.5", "1, 3, dtype=tf.float32",
-                          "5, dtype=tf.int64", "3, 1", "0, 3, 0", "-2"))  # fmt: skip
+        given = d.choice(("4", "0", "1, 5", "5, 1, -1", "0, 1, 0.25", "2.5", "3, 1", "0, 3, 0",
+                          "-2", "1, 3, dtype=tf.float32", "5, dtype=tf.int64"))  # fmt: skip
         return f"tf.{f}({given})"
     start, limit = d.operand(dtype, [], (-3, 3)), d.operand(dtype, [], (-3, 6))
     # Rows of a map must agree in length for their stack, not for the map.
@@ -360,7 +360,7 @@ def numpy_function(d: Draw, f: str) -> str:
     return f"tf.{f}(lambda x: x + x, [{x}], tf.{dtype})"
 
 
-RANDOM_SHAPES = ([], [1], [3], [2, 3], [0], [5, 2], [17])
+RANDOM_SHAPES: tuple[list[int], ...] = ([], [1], [3], [2, 3], [0], [5, 2], [17])
 
 
 @case("random.stateless_uniform")
@@ -393,3 +393,16 @@ def random_(d: Draw, f: str) -> str:
 @case("random.shuffle", loose=True)
 def random_shuffle(d: Draw, f: str) -> str:
     return f"tf.{f}({d.operand(d.dtype(NUMBERS), d.shape(1))}, seed=3)"
+
+
+@case("roll")
+def roll(d: Draw, f: str) -> str:
+    shape = d.shape(1)
+    axis = d.rng.randint(0, len(shape) - 1)
+    return f"tf.{f}({d.operand(d.dtype(ALL), shape)}, {d.choice((0, 1, -2, 7))}, {axis})"
+
+
+@case("math.invert_permutation")
+def invert_permutation(d: Draw, f: str) -> str:
+    order = d.rng.sample(range(4), 4)
+    return f"tf.{f}({d.given(np.array(order, d.choice(('int32', 'int64'))))})"

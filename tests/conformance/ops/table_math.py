@@ -326,3 +326,15 @@ def assert_type(d: Draw, f: str) -> str:
 def assert_(d: Draw, f: str) -> str:
     x = d.operand("bool", [])
     return f"(tf.{f}({x}, [{x}]), {x})[1]"
+
+
+@case("nn.softmax nn.log_softmax", ulps=8, scaled=True)
+def softmax(d: Draw, f: str) -> str:
+    shape = d.shape(1)
+    axis = "" if d.chance(0.5) else f", axis={d.axis(len(shape))}"
+    return f"tf.{f}({d.operand(d.dtype(FLOATS), shape, 'small')}{axis})"
+
+
+@case("math.real math.imag math.conj")
+def parts(d: Draw, f: str) -> str:
+    return unary(d, f, (*COMPLEX, *COMPLEX, "float32", "float64"), "small")

@@ -16,7 +16,7 @@ def texts(d: Draw, low: int = 0, high: int = 3) -> str:
 
 @case("strings.lower strings.upper strings.length")
 def letters(d: Draw, f: str) -> str:
-    options = ("", ", encoding='utf-8'")
+    options: tuple[str, ...] = ("", ", encoding='utf-8'")
     if f.endswith("length"):
         options = ("", ", unit='UTF8_CHAR'", ", unit='BYTE'")
     return f"tf.{f}({texts(d)}{d.choice(options)})"
@@ -115,7 +115,7 @@ def to_number(d: Draw, f: str) -> str:
     pool = [b"12", b"-3", b"2.5", b"1e3", b" 7 ", b"nan", b"-inf", b"0", b"00012", b"1_0", b"0x1F",
             b"", b"x", b"2147483648", b"9223372036854775808", b"1e40", b"+5", b".5", b"5.",
             b"16777217", b"0.1", b"1e-45", b"3.4028236e38"]  # fmt: skip
-    sure = pool[:2] + [b"0", b"00012", b" 7 "]
+    sure = [*pool[:2], b"0", b"00012", b" 7 "]
     shape = d.shape(0, 2)
     count = int(np.prod([d.rows, *shape], dtype=int))
     array = np.empty(count, object)

@@ -116,9 +116,11 @@ class Printer {
   std::string unsigned_;
 };
 
-// As printf's %s: the precision cuts, the width fills with spaces.
+// As printf's %s: the precision cuts, the width fills with spaces. Without a width TensorFlow does
+// not print at all, and nothing is cut.
 void add_string(const Format& format, std::string_view item, std::string& text) {
-  if (format.precision >= 0) item = item.substr(0, static_cast<std::size_t>(format.precision));
+  if (format.precision >= 0 && format.width >= 0)
+    item = item.substr(0, static_cast<std::size_t>(format.precision));
   const std::size_t width = format.width < 0 ? 0 : static_cast<std::size_t>(format.width);
   const std::size_t room = width - std::min(width, item.size());
   const bool left = format.fill == "-";

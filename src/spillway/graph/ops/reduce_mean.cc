@@ -19,9 +19,10 @@ struct Op {
   template <class Out, class A>
   static Out finish(A acc, std::int64_t count) {
     if constexpr (kInteger<Out>) {
-      // As TensorFlow: the wrapped sum, divided; nothing over no items.
+      // As TensorFlow: the sum in 64 bits, divided; nothing over no items.
+      using Sum = std::conditional_t<std::is_signed_v<Out>, std::int64_t, std::uint64_t>;
       return count == 0 ? Out(0)
-                        : static_cast<Out>(static_cast<Out>(acc) / static_cast<Out>(count));
+                        : static_cast<Out>(static_cast<Sum>(acc) / static_cast<Sum>(count));
     } else if constexpr (kSmallFloat<Out>) {
       return Out(static_cast<float>(acc / static_cast<double>(count)));
     } else {
@@ -30,10 +31,13 @@ struct Op {
   }
 };
 
+template <class T>
+using MeanSum = std::conditional_t<kInteger<T>, std::uint64_t, SumOf<T>>;
+
 Result<Fold> fold(const Prepare& p) {
   Fold fold;
   with_type(NumberTypes(), p.inputs[0].dtype,
-            [&]<class T>() { fold = FoldOf<Op, T, T, SumOf<T>>::make(); });
+            [&]<class T>() { fold = FoldOf<Op, T, T, MeanSum<T>>::make(); });
   return fold;
 }
 
