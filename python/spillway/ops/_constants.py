@@ -83,7 +83,7 @@ def saturate_cast(value: Any, dtype: Any, name: Any = None) -> Any:
     ours, real = value.dtype.as_numpy_dtype, _real(dtype)
     with np.errstate(all="ignore"):
         low, high = ours(max(value.dtype.min, real.min)), ours(min(value.dtype.max, real.max))
-    # Python's own comparison is exact: the largest int32 is no float32, so the next within is taken.
+    # Python compares exactly: the largest int32 is no float32, so the next within is taken.
     if low.item() < np.asarray(real.min).item():
         low = np.nextafter(low, ours(0))
     if high.item() > np.asarray(real.max).item():

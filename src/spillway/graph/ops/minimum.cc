@@ -5,13 +5,8 @@ namespace {
 
 struct Op {
   template <class T>
-<<<<<<< HEAD
   [[gnu::always_inline]] static auto of(T x, T y) {
-    return y < x ? y : x;
-=======
-  [[gnu::always_inline]] static inline auto of(T x, T y) {
     return y < x || y != y ? y : x;  // NaN beside anything is NaN
->>>>>>> f7ead96566449fb0127c8568de9d3573cacf3955
   }
 };
 
