@@ -1,4 +1,4 @@
-# ruff: noqa: F401  (everything here is for whoever imports the module)
+
 """TensorFlow's functions of tensors, by TensorFlow's names: what `spillway.tf` shows of them.
 
 Thin: each names an op of the engine, or is made of a few. Modules below (`math`, `strings` ...) are

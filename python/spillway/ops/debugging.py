@@ -8,6 +8,7 @@ from typing import Any
 from spillway.native_ops import call
 from spillway.native_ops import names as _names
 from spillway.opaque import note
+from spillway.ops._control import Assert
 from spillway.ops._control import check as _check
 from spillway.ops._math import both
 from spillway.tensor_convert import refuse, to_tensor
