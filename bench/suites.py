@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bench import function_tasks, tasks
 
@@ -18,7 +19,7 @@ class Suite:
     name: str
     title: str
     tasks: dict[str, tasks.Task]
-    case: type[tasks.Case]
+    case: type[Any]
     package: str
 
     def systems(self) -> list[str]:

@@ -200,5 +200,5 @@ TracedArray.__invert__ = lambda self: np.invert(self)  # type: ignore[method-ass
 
 def install() -> None:
     """Gives traced tensors NumPy's protocols."""
-    SymbolicTensor.__array_ufunc__ = array_ufunc
-    SymbolicTensor.__array_function__ = array_function
+    SymbolicTensor.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
+    SymbolicTensor.__array_function__ = array_function  # type: ignore[attr-defined]

@@ -1,4 +1,3 @@
-
 """TensorFlow's functions of tensors, by TensorFlow's names: what `spillway.tf` shows of them.
 
 Thin: each names an op of the engine, or is made of a few. Modules below (`math`, `strings` ...) are
