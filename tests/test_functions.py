@@ -313,8 +313,82 @@ def test_a_shape_error_is_raised_where_it_is_written_with_both_operands() -> Non
 
 def test_an_undefined_key_is_found_when_the_line_is_written() -> None:
     ds = D.from_tensor_slices({"a": [1, 2]})
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError) as found:
         ds.map(lambda element: element["b"])
+    (note,) = found.value.__notes__
+    assert "test_functions.py" in note
+    assert "'a': TensorSpec" in note or '"a"' in note or "a" in note.split("elements:")[1]
+
+
+# The mistakes of docs/mistakes.md: what is raised, and words a user needs.
+def _raise(x: Any) -> Any:
+    raise ValueError("bad record")
+
+
+MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "wrong shape": (
+        lambda: D.from_tensor_slices(np.zeros((2, 3), np.float32)).map(lambda x: x + tf.zeros([2])),
+        ValueError,
+        r"(?s)\[3\] vs\. \[2\].*operand 1.*made at",
+    ),
+    "wrong dtype": (lambda: D.range(3).map(lambda x: x + 1.5), TypeError, "float.*int64"),
+    "undefined key": (
+        lambda: D.from_tensor_slices({"a": [1]}).map(lambda e: e["b"]),
+        KeyError,
+        "b",
+    ),
+    "wrong arity": (
+        lambda: D.from_tensor_slices(([1], [2])).map(lambda x: x),
+        TypeError,
+        "takes 1 positional argument but 2 were given",
+    ),
+    "strings and numbers": (
+        lambda: D.from_tensor_slices(["a"]).map(lambda s: s + 1),
+        TypeError,
+        "int cannot become string",
+    ),
+    "a filter that is not a question": (
+        lambda: D.range(3).filter(lambda x: x + 1),
+        ValueError,
+        "must return a `tf.bool` scalar",
+    ),
+    "a batch of different shapes": (
+        lambda: list(D.range(1, 4).map(lambda x: tf.fill([x], 1)).batch(3)),
+        tf.errors.InvalidArgumentError,
+        r"(?s)\[1\].*\[2\].*batch#2, written at.*element 1",
+    ),
+    "an index out of range": (
+        lambda: list(D.range(3).map(lambda x: tf.gather([1, 2], x))),
+        tf.errors.InvalidArgumentError,
+        r"(?s)= 2 is not in \[0, 2\).*map#1, written at.*element 2",
+    ),
+    "integers divided by zero": (
+        lambda: list(D.range(3).map(lambda x: 6 // x)),
+        tf.errors.InvalidArgumentError,
+        r"(?s)Integer division by zero.*written at.*element 0",
+    ),
+    "not a number": (
+        lambda: list(
+            D.from_tensor_slices([1.0, float("nan")]).map(
+                lambda x: tf.debugging.check_numerics(x, "loss")
+            )
+        ),
+        tf.errors.InvalidArgumentError,
+        r"(?s)loss : Tensor had NaN values.*written at.*element 1",
+    ),
+    "an exception of one's own": (
+        lambda: list(D.range(3).map(lambda x: tf.py_function(_raise, [x], tf.int64))),
+        ValueError,
+        r"(?s)bad record.*map#1, written at.*element 0",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_told_with_what_a_user_needs(name: str) -> None:
+    make, kind, words = MISTAKES[name]
+    with pytest.raises(kind, match=words):
+        make()
 
 
 def test_a_policy_for_errors_leaves_them_to_the_elements() -> None:

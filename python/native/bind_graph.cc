@@ -156,7 +156,7 @@ PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (index < 0) return nullptr;
   const OpDef& op = *graph::all_ops()[static_cast<std::size_t>(index)];
   if (static_cast<std::size_t>(count - 1) != op.params.size()) {
-    PyErr_Format(PyExc_TypeError, "%s takes %d parameters", op.name.data(),
+    PyErr_Format(PyExc_TypeError, "%s takes %d parameters", std::string(op.name).c_str(),
                  static_cast<int>(op.params.size()));
     return nullptr;
   }
@@ -204,6 +204,7 @@ PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
 }
 
+// NOLINTNEXTLINE(bugprone-casting-through-void): what METH_FASTCALL asks for
 PyMethodDef apply_method = {"apply", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(apply)),
                             METH_FASTCALL, "apply(op, *parameters) -> Tensor"};
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from spillway import _native, functions, nest, opaque, purity, traced_arrays
 from spillway.errors import SpillwayError
-from spillway.lines import PACKAGE, describe
+from spillway.lines import PACKAGE, describe, with_source
 from spillway.specs import DatasetSpec, TensorSpec
 from spillway.structures import to_structure
 from spillway.symbolic import MAKES_DATASETS, TraceBreak
@@ -63,12 +63,14 @@ def trace(call: Callable[..., Any], structure: Any, declared: Any = None) -> Tra
             found = found.common(_call(call, structure, 2)[2])
     except TraceBreak as broken:
         return Traced(None, str(broken), _line_of(broken))
-    except _CERTAIN:
+    except _CERTAIN as error:
+        _explain(error, call, structure)
         raise
     except Exception as error:
         if any(leaf.shape is None or None in leaf.shape for leaf in leaves):
             why = f"raises {type(error).__name__} while shapes are not known: {error}"
             return Traced(None, why, _line_of(error))
+        _explain(error, call, structure)
         raise
     if declared is not None:
         if not declared.accepts(found):
@@ -158,6 +160,13 @@ def _is_dataset(value: Any) -> bool:
     from spillway.dataset import Dataset
 
     return isinstance(value, Dataset)
+
+
+def _explain(error: BaseException, call: Callable[..., Any], structure: Any) -> None:
+    """Adds to an error of a trace what was traced, and for which elements."""
+    line = _line_of(error)
+    where = f", {with_source(line)}" if line else ""
+    error.add_note(f"in {functions.name_of(call)}{where}\n  its elements: {structure!r}")
 
 
 def _line_of(error: BaseException) -> str:

@@ -73,6 +73,7 @@ class GraphFunction final : public Function {
     }
     done.results.resize(output_->components());
     std::vector<Column> columns;
+    columns.reserve(done.results.size());
     for (Tensor& result : done.results) columns.emplace_back(std::move(result));
     return {Chunk(output_, rows, std::move(columns), Origins()), {}};
   }
@@ -100,6 +101,8 @@ class GraphFunction final : public Function {
                                   const AccountPtr& account) {
     std::vector<Spec> specs;
     std::vector<Tensor> blocks;
+    specs.reserve(values.size());
+    blocks.reserve(values.size());
     for (const Tensor& value : values) specs.push_back({value.dtype(), value.shape()});
     SW_ASSIGN(const PlanPtr plan, plan_for(specs, account));
     if (plan == nullptr) {
@@ -115,6 +118,7 @@ class GraphFunction final : public Function {
     if (!done.error.ok()) return std::move(done.error);
     done.results.resize(output_->components());
     std::vector<Tensor> out;
+    out.reserve(done.results.size());
     for (const Tensor& result : done.results) {
       out.push_back(result.reshaped(result.shape().without_leading()));
     }

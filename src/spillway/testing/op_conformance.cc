@@ -134,6 +134,7 @@ Tensor rotated(const Tensor& value, std::int64_t by) {
   const std::int64_t n = value.count();
   if (n == 0) return value;
   std::vector<std::int64_t> order;
+  order.reserve(static_cast<std::size_t>(n));
   for (std::int64_t i = 0; i < n; ++i) order.push_back((i + by) % n);
   return gather_rows(account(), value.reshaped(Shape({n})), order).value().reshaped(value.shape());
 }
@@ -181,11 +182,13 @@ void check_plan(const OpCase& c, const OpDef& op, std::int64_t rows, bool neighb
   ASSERT_TRUE(plan.ok()) << plan.error().message();
   if (plan.value() == nullptr) return;  // a shape depends on values
   std::vector<std::vector<Tensor>> inputs;
+  inputs.reserve(static_cast<std::size_t>(rows));
   for (std::int64_t r = 0; r < rows; ++r) inputs.push_back(inputs_of_row(c, op, r));
   std::vector<Tensor> blocks;
   for (std::size_t i = 0; i < c.inputs.size(); ++i) {
     if (is_fixed(c, i)) continue;
     std::vector<Tensor> column;
+    column.reserve(inputs.size());
     for (const auto& row : inputs) column.push_back(row[i]);
     blocks.push_back(stack(account(), column).value());
   }
@@ -267,6 +270,7 @@ void expect_refused(std::string_view op, const std::vector<Tensor>& inputs, cons
   ASSERT_NE(found, nullptr);
   // As a node is written first, then run.
   std::vector<Operand> operands;
+  operands.reserve(inputs.size());
   for (const Tensor& input : inputs) operands.push_back({Node::constant(input), 0});
   auto node = Node::make(*found, operands, attrs, nullptr);
   Status status = std::move(node).status();

@@ -22,11 +22,11 @@ Tensor text(const Shape& shape, const std::vector<std::string_view>& items);
 struct OpCase {
   std::string_view op;
   std::vector<Tensor> inputs;
-  graph::Attrs attrs = {};
+  graph::Attrs attrs = {};     // NOLINT(readability-redundant-member-init): may be left out
   std::vector<Tensor> expect;  // one an output
   double tolerance = 0;        // relative, or absolute below 1
   // Operands that stay known where others come with a call: shapes, paddings.
-  std::vector<int> fixed = {};
+  std::vector<int> fixed = {};  // NOLINT(readability-redundant-member-init): may be left out
 };
 
 // Runs the contract every op owes, so that an op's own test states what is particular to it: the
