@@ -515,6 +515,70 @@ def padded_batch_larger_than_the_limit(limit: int) -> Facts:
     return Facts(small + seen, range(60), "BudgetError", {"text": text})
 
 
+# ---- 11. Tensors and traced functions
+
+
+@case(limit=64 * MIB)
+def sum_of_more_than_memory(limit: int) -> Facts:
+    """800 MB of random numbers, never held: made, worked on and summed in blocks."""
+    import spillway.tf as tf
+
+    x = tf.random.normal([1000, 1000, 200], seed=5)
+    mean = float(tf.reduce_mean(x * 2 + 1))
+    assert abs(mean - 1) < 0.01, mean
+    return Facts([1], [1], "in blocks")
+
+
+@case(limit=64 * MIB)
+def tensor_larger_than_the_limit(limit: int) -> Facts:
+    """Refused where its value is asked for, with the numbers; what was held is still there."""
+    import spillway.tf as tf
+
+    small = tf.ones([1000, 1000]) + 1.0
+    assert float(tf.reduce_sum(small)) == 2e6
+    try:
+        (tf.zeros([1000, 1000, 100]) + 1.0).numpy()
+    except sw.errors.BudgetError as e:
+        assert "381 MiB" in str(e) and "64.0 MiB" in str(e), str(e)
+        assert float(tf.reduce_sum(small)) == 2e6
+        return Facts([1], [1], "BudgetError", {"text": str(e)})
+    raise AssertionError("381 MiB were made in 64")
+
+
+@case(limit=96 * MIB)
+def tensors_that_are_kept(limit: int) -> Facts:
+    """A traced map of 1 MiB tensors, every one kept: a BudgetError, and nothing is lost."""
+    import spillway.tf as tf
+
+    def grown(x: Any) -> Any:
+        return tf.zeros([WORDS], tf.int64) + x
+
+    kept: list[Any] = []
+    ds = tf.data.Dataset.range(400).map(grown)
+    assert ds.explain().stages[-1]["native"]
+    it = iter(ds)
+    try:
+        for _ in range(400):
+            kept.append(next(it))
+    except sw.errors.BudgetError as e:
+        seen = [number_of(np.asarray(x)) for x in kept]
+        return Facts(seen, range(len(seen)), "BudgetError", {"text": str(e)})
+    raise AssertionError("400 MiB were kept in 96")
+
+
+@case(limit=96 * MIB)
+def traced_maps_in_a_row(limit: int) -> Facts:
+    """Three traced maps of 4 MiB elements, batched: bounded by the limit like any stage."""
+    import spillway.tf as tf
+
+    ds = tf.data.Dataset.range(200).map(lambda x: tf.zeros([4 * WORDS], tf.int64) + x)
+    ds = ds.map(lambda x: x + 1).map(lambda x: x - 1).batch(4)
+    seen: list[int] = []
+    for batch in ds:
+        seen += [number_of(row) for row in np.asarray(batch)]
+    return Facts(seen, range(200), "in order")
+
+
 def main(name: str, limit: str, report: str) -> int:
     try:
         facts = CASES[name].body(int(limit)).report()

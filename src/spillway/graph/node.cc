@@ -144,6 +144,9 @@ Result<NodePtr> Node::make(const OpDef& op, std::vector<Operand> inputs, Attrs a
   }
   Infer infer(specs, constants, shapes, attrs);
   if (Status status = op.infer(infer); !status.ok()) {
+    // In TensorFlow a ValueError inside a function, an InvalidArgumentError outside: here both.
+    const bool plain = status.info().type.empty() && status.code() == Code::kInvalidArgument;
+    if (plain) status.edit().type = "ValueError";
     status.edit().message =
         std::string(op.name) + ": " + status.edit().message + name_operands(inputs);
     return status;
