@@ -86,6 +86,7 @@ PyObject* apply_ufunc(PyObject* object, const std::vector<graph::Operand>& input
   }
   auto loop = std::make_shared<NumpyLoop>();
   std::vector<DType> dtypes;
+  dtypes.reserve(inputs.size() + 1);
   for (const graph::Operand& input : inputs) dtypes.push_back(input.spec().dtype);
   dtypes.push_back(out);
   if (!find_loop(ufunc, dtypes, *loop)) {

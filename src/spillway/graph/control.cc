@@ -51,10 +51,10 @@ class Closing {
       const auto found = copies.find(operand.node.get());
       return found == copies.end() ? operand : Operand{found->second, operand.output};
     };
-    for (const NodePtr& node : pending_nodes(results)) {
+    for (const auto& [node, operands] : pending_nodes(results)) {
       if (node->serial() < mark_ || !node->symbolic()) continue;
       std::vector<Operand> inputs;
-      for (const Operand& input : node->inputs()) inputs.push_back(moved(input));
+      for (const Operand& input : operands) inputs.push_back(moved(input));
       SW_ASSIGN(copies[node.get()],
                 Node::make(node->op(), std::move(inputs), node->attrs(), node->site()));
     }

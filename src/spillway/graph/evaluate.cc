@@ -20,10 +20,8 @@ Status where(Status status, const Node& node) {
 }
 
 // One op on known values. `known`: its outputs, where they were inferred from these values.
-Status evaluate_one(const Node& node, const AccountPtr& account, Buffer::Ask ask,
-                    std::span<const Spec> known) {
-  const std::vector<Operand> operands = node.inputs();
-  if (node.evaluated()) return {};  // another thread was faster, and the operands are gone
+Status evaluate_one(const Node& node, const std::vector<Operand>& operands,
+                    const AccountPtr& account, Buffer::Ask ask, std::span<const Spec> known) {
   std::vector<Tensor> inputs;
   inputs.reserve(operands.size());
   for (const Operand& input : operands) inputs.push_back(*input.value());
@@ -34,9 +32,11 @@ Status evaluate_one(const Node& node, const AccountPtr& account, Buffer::Ask ask
 }
 
 // Op by op: where a shape depends on values.
-Status evaluate_each(const std::vector<NodePtr>& order, const AccountPtr& account,
+Status evaluate_each(const std::vector<Scheduled>& order, const AccountPtr& account,
                      Buffer::Ask ask) {
-  for (const NodePtr& node : order) SW_RETURN_IF_ERROR(evaluate_one(*node, account, ask, {}));
+  for (const auto& [node, inputs] : order) {
+    SW_RETURN_IF_ERROR(evaluate_one(*node, inputs, account, ask, {}));
+  }
   return {};
 }
 
@@ -67,7 +67,10 @@ bool evaluate_at_once(const Node& node) {
 
 Status evaluate(std::span<const Operand> roots, const AccountPtr& account, Buffer::Ask ask) {
   if (roots.size() == 1 && stands_alone(*roots[0].node)) {
-    return evaluate_one(*roots[0].node, account, ask, roots[0].node->outputs());
+    const auto inputs = roots[0].node->pending_inputs();
+    if (!inputs) return {};  // another thread was faster
+    const std::vector<Spec> known = roots[0].node->outputs();
+    return evaluate_one(*roots[0].node, *inputs, account, ask, known);
   }
   std::vector<Operand> pending;  // every output of each root: a node keeps all its values or none
   for (const Operand& root : roots) {
@@ -83,14 +86,14 @@ Status evaluate(std::span<const Operand> roots, const AccountPtr& account, Buffe
     for (int i = 0; i < outputs; ++i) pending.push_back({root.node, i});
   }
   if (pending.empty()) return {};
-  const std::vector<NodePtr> order = pending_nodes(pending);
+  const std::vector<Scheduled> order = pending_nodes(pending);
   const std::size_t limit = Budget::process().limit();
   if (const std::size_t bytes = bytes_of(pending); bytes > limit) {
     return too_large(order, pending, bytes, limit);
   }
   // One small op needs no plan; a large loop is spread over the CPUs by one.
   if (order.empty()) return {};
-  if (order.size() == 1 && (order[0]->op().loop == nullptr || bytes_of(pending) <= kSmall)) {
+  if (order.size() == 1 && (order[0].node->op().loop == nullptr || bytes_of(pending) <= kSmall)) {
     return evaluate_each(order, account, ask);
   }
   SW_ASSIGN(const std::shared_ptr<const Plan> plan,

@@ -6,19 +6,19 @@
 
 namespace spillway::graph {
 
-std::vector<NodePtr> pending_nodes(std::span<const Operand> roots) {
+std::vector<Scheduled> pending_nodes(std::span<const Operand> roots) {
   struct Frame {
     NodePtr node;
     std::vector<Operand> inputs;
     std::size_t next = 0;
   };
-  std::vector<NodePtr> order;
+  std::vector<Scheduled> order;
   std::unordered_set<const Node*> seen;
   std::vector<Frame> stack;
   const auto enter = [&](const NodePtr& node) {
     if (node->evaluated() || &node->op() == &parameter_op || !seen.insert(node.get()).second)
       return;
-    stack.push_back({node, node->inputs()});
+    if (auto inputs = node->pending_inputs()) stack.push_back({node, std::move(*inputs)});
   };
   for (const Operand& root : roots) {
     enter(root.node);
@@ -28,7 +28,7 @@ std::vector<NodePtr> pending_nodes(std::span<const Operand> roots) {
         const NodePtr input = frame.inputs[frame.next++].node;
         enter(input);
       } else {
-        order.push_back(std::move(frame.node));
+        order.push_back({std::move(frame.node), std::move(frame.inputs)});
         stack.pop_back();
       }
     }
@@ -41,7 +41,7 @@ GraphPtr Graph::make(std::vector<NodePtr> parameters, std::vector<Operand> resul
   graph->order_ = pending_nodes(results);
   graph->parameters_ = std::move(parameters);
   graph->results_ = std::move(results);
-  for (const NodePtr& node : graph->order_) {
+  for (const auto& [node, inputs] : graph->order_) {
     graph->stateful_ |= node->op().effect == Effect::kState;
     graph->fallible_ |= node->op().effect != Effect::kNone;
   }
@@ -62,11 +62,11 @@ std::string Graph::describe() const {
     return out;
   };
   for (std::size_t i = 0; i < order_.size(); ++i) {
-    const Node& node = *order_[i];
+    const Node& node = *order_[i].node;
     names[&node] = "%" + std::to_string(i);
     text << "%" << i << " = " << node.op().name << "(";
     bool comma = false;
-    for (const Operand& input : node.inputs()) {
+    for (const Operand& input : order_[i].inputs) {
       text << (comma ? ", " : "") << name(input);
       comma = true;
     }

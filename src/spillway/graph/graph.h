@@ -7,6 +7,13 @@
 
 namespace spillway::graph {
 
+// A node that has to run, and what it works on: kept here, since a node lets go of its inputs when
+// some thread has computed it.
+struct Scheduled {
+  NodePtr node;
+  std::vector<Operand> inputs;
+};
+
 // A function as data: parameters, results, and the nodes between them in an order that can run.
 // Immutable.
 class Graph {
@@ -17,7 +24,7 @@ class Graph {
   const std::vector<NodePtr>& parameters() const { return parameters_; }
   const std::vector<Operand>& results() const { return results_; }
   // Every node that must run, inputs first; parameters and known values are not among them.
-  const std::vector<NodePtr>& order() const { return order_; }
+  const std::vector<Scheduled>& order() const { return order_; }
   // Whether any node draws from or changes something outside.
   bool stateful() const { return stateful_; }
   // Whether any node may fail on values.
@@ -28,12 +35,12 @@ class Graph {
   Graph() = default;
   std::vector<NodePtr> parameters_;
   std::vector<Operand> results_;
-  std::vector<NodePtr> order_;
+  std::vector<Scheduled> order_;
   bool stateful_ = false;
   bool fallible_ = false;
 };
 
 // The pending nodes below `roots`, inputs first. Iterative: depth costs no stack.
-std::vector<NodePtr> pending_nodes(std::span<const Operand> roots);
+std::vector<Scheduled> pending_nodes(std::span<const Operand> roots);
 
 }  // namespace spillway::graph

@@ -19,9 +19,9 @@ Result<std::vector<Tensor>> interpret(const Graph& graph, std::span<const Tensor
     }
     return *operand.value();
   };
-  for (const NodePtr& node : graph.order()) {
+  for (const auto& [node, operands] : graph.order()) {
     std::vector<Tensor> inputs;
-    for (const Operand& input : node->inputs()) inputs.push_back(value_of(input));
+    for (const Operand& input : operands) inputs.push_back(value_of(input));
     auto made = run_op(node->op(), inputs, node->attrs(), account, ask, call);
     if (!made.ok()) {
       Status error = std::move(made).status().at(node->op().name);

@@ -49,7 +49,6 @@ Result<int> resolve_axis(std::int64_t axis, int rank) {
 std::int64_t integer_at(DType dtype, const std::byte* items, std::int64_t i) {
   std::int64_t value = 0;
   with_type(IntegerTypes(), dtype, [&]<class T>() {
-    // NOLINTNEXTLINE(bugprone-signed-char-misuse): an int8 is a number here
     value = static_cast<std::int64_t>(reinterpret_cast<const T*>(items)[i]);
   });
   return value;

@@ -188,6 +188,12 @@ std::vector<Operand> Node::inputs() const {
   return inputs_;
 }
 
+std::optional<std::vector<Operand>> Node::pending_inputs() const {
+  const MutexLock lock(mutex_);
+  if (evaluated_.load(std::memory_order_relaxed)) return std::nullopt;
+  return inputs_;
+}
+
 void Node::set_values(std::vector<Tensor> values) const {
   std::vector<Operand> inputs;
   {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,8 +58,10 @@ class Node {
   bool evaluated() const { return evaluated_.load(std::memory_order_acquire); }
   // Only of an evaluated node.
   const std::vector<Tensor>& values() const { return values_; }
-  // A copy: empty once evaluated.
+  // A copy: empty once evaluated, which another thread may do at any time.
   std::vector<Operand> inputs() const;
+  // The inputs while it is pending; nullopt once evaluated.
+  std::optional<std::vector<Operand>> pending_inputs() const;
   // Grows with every node made: tells what was traced since some moment.
   std::int64_t serial() const { return serial_; }
   // How many nodes must run for this one, at most; saturates.

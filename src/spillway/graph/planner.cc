@@ -34,8 +34,8 @@ class Planner {
       ids_[{graph.parameters()[i].get(), 0}] = v;
     }
     has_parameters_ = !rows.empty();
-    for (const NodePtr& node : graph.order()) {
-      SW_ASSIGN(const bool fixed, enter(node));
+    for (const auto& [node, operands] : graph.order()) {
+      SW_ASSIGN(const bool fixed, enter(node, operands));
       if (!fixed) return false;
     }
     for (const Operand& result : graph.results()) plan_->results_.push_back(id_of(result));
@@ -88,14 +88,14 @@ class Planner {
   // ---- Values
   // ------------------------------------------------------------------------------------
 
-  Result<bool> enter(const NodePtr& node) {
+  Result<bool> enter(const NodePtr& node, const std::vector<Operand>& operands) {
     std::vector<int> in;
     std::vector<Spec> specs;
     std::vector<const Tensor*> constants;
     std::vector<std::optional<Shape>> shapes;
     bool batched = false;
     bool known = true;
-    for (const Operand& operand : node->inputs()) {
+    for (const Operand& operand : operands) {
       const int v = id_of(operand);
       in.push_back(v);
     }

@@ -27,11 +27,10 @@ std::string show(double bytes) {
 }
 
 // Operations of one node: two for each product of a matmul, else one an item.
-double work_of(const Node& node) {
+double work_of(const Node& node, const std::vector<Operand>& inputs) {
   double work = 0;
   for (const Spec& out : node.outputs()) work += items_of(out.shape);
   if (node.op().name == "matmul") {
-    const std::vector<Operand> inputs = node.inputs();
     const Shape& a = inputs[0].spec().shape;
     if (a.rank() >= 2) {
       const int inner = node.attrs().get_or("transpose_a", false) ? a.rank() - 2 : a.rank() - 1;
@@ -67,8 +66,8 @@ std::size_t bytes_of(std::span<const Operand> operands) {
   return bytes;
 }
 
-Status too_large(std::span<const NodePtr> order, std::span<const Operand> roots, std::size_t needed,
-                 std::size_t limit) {
+Status too_large(std::span<const Scheduled> order, std::span<const Operand> roots,
+                 std::size_t needed, std::size_t limit) {
   constexpr double kAssumed = 1e11;  // operations a second; an order of magnitude
   constexpr std::size_t kShown = 4;
   const Spec& spec = roots[0].spec();
@@ -81,8 +80,8 @@ Status too_large(std::span<const NodePtr> order, std::span<const Operand> roots,
   }
   std::vector<const Node*> largest;
   double work = 0;
-  for (const NodePtr& node : order) {
-    work += work_of(*node);
+  for (const auto& [node, inputs] : order) {
+    work += work_of(*node, inputs);
     largest.push_back(node.get());
   }
   std::sort(largest.begin(), largest.end(), [](const Node* a, const Node* b) {

@@ -23,8 +23,10 @@ Status infer(Infer& c) {
                        ") must be no greater than rank of output shape (", to.rank(), ").");
   }
   std::vector<std::int64_t> dims = dims_of(to);
+  const int more = to.rank() - in.rank();
   for (int i = 0; i < in.rank(); ++i) {
-    std::int64_t& dim = dims[static_cast<std::size_t>(to.rank() - in.rank() + i)];
+    const int at = more + i;
+    std::int64_t& dim = dims[static_cast<std::size_t>(at)];
     if (in[i] <= 1 && in[i] != 0) continue;  // 1 or unknown: nothing to learn
     if (dim == kUnknownDim) dim = in[i];
     if (dim != in[i]) {

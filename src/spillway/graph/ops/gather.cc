@@ -108,7 +108,6 @@ Result<KernelPtr> prepare(const Prepare& p) {
       // As TensorFlow: nobody looks at indices of what is empty.
       const std::int64_t count = run == 0 || outer == 0 ? 0 : batches * picks;
       for (std::int64_t i = 0; i < count; ++i) {
-        // NOLINTNEXTLINE(bugprone-signed-char-misuse): an int8 is a number here
         const auto index = static_cast<std::int64_t>(at[i]);
         if (index >= 0 && index < size) continue;
         status = bad_data(Code::kInvalidArgument, "indices[", place_of(indices, i), "] = ", index,

@@ -17,18 +17,16 @@ Status infer(Infer& c) {
     SW_RETURN_IF_ERROR(need_strings(c, i));
     const Shape& other = c.input(i).shape;
     if (other.has_rank() && other.rank() == 0) continue;
-    if (shape.has_rank() && shape.rank() == 0) {
+    const bool first = shape.has_rank() && shape.rank() == 0;
+    if (!first && !shape.compatible(other)) return mismatch(shape, other);
+    if (first || (!shape.has_rank() && other.has_rank())) {
       shape = other;
-    } else if (!shape.compatible(other)) {
-      return mismatch(shape, other);
     } else if (shape.has_rank() && other.has_rank()) {
       std::vector<std::int64_t> dims(shape.dims().begin(), shape.dims().end());
       for (int d = 0; d < shape.rank(); ++d) {
         if (dims[static_cast<std::size_t>(d)] < 0) dims[static_cast<std::size_t>(d)] = other[d];
       }
       shape = Shape(std::span<const std::int64_t>(dims));
-    } else if (other.has_rank()) {
-      shape = other;
     }
   }
   c.set(0, DType::kString, std::move(shape));

@@ -50,6 +50,7 @@ Status infer(Infer& c) {
   SW_ASSIGN(const std::vector<int> order,
             order_of(given ? c.constant(1) : nullptr, static_cast<int>(rank)));
   std::vector<std::int64_t> dims;
+  dims.reserve(order.size());
   for (const int axis : order) dims.push_back(in.has_rank() ? in[axis] : kUnknownDim);
   c.set(0, c.input(0).dtype, shape_of(dims));
   return {};
