@@ -90,6 +90,15 @@ struct WrappingOf<T> {
 template <class T>
 using Wrapping = typename WrappingOf<T>::type;
 
+template <class T>
+[[gnu::always_inline]] inline bool not_a_number(T x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return __builtin_isnan(x);
+  } else {
+    return false;
+  }
+}
+
 template <class... Ts>
 struct Types {};
 template <class... As, class... Bs>

@@ -32,6 +32,7 @@ std::optional<T> parse_number(std::string_view text) {
   T value{};
   std::from_chars_result got{};
   if constexpr (std::is_integral_v<T>) {
+    // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): the end is given
     got = std::from_chars(text.data(), end, value);
     if (got.ec != std::errc()) return std::nullopt;
   } else {
@@ -41,6 +42,7 @@ std::optional<T> parse_number(std::string_view text) {
         digits.size() > 2 && digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X');
     if (hex) digits.remove_prefix(2);
     if (digits.empty() || digits.front() == '-' || digits.back() == ')') return std::nullopt;
+    // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): the end is given
     got = std::from_chars(digits.data(), end, value,
                           hex ? std::chars_format::hex : std::chars_format::general);
     if (got.ec == std::errc::result_out_of_range) {

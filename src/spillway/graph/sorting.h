@@ -16,7 +16,7 @@ struct Before {
   bool operator()(const T& a, const T& b) const {
     const Wide<T> x = widen(a);
     const Wide<T> y = widen(b);
-    if (x != x || y != y) return x == x;
+    if (not_a_number(x) || not_a_number(y)) return !not_a_number(x);
     return descending ? y < x : x < y;
   }
 };

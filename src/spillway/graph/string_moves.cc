@@ -42,6 +42,7 @@ Status move_strings(Compute& c, const OpDef& plain) {
             run_op(plain, inputs, c.attrs, c.account, c.ask, c.call));
   for (const Tensor& places : moved) {
     std::vector<std::string_view> taken;
+    taken.reserve(static_cast<std::size_t>(places.count()));
     for (std::int64_t i = 0; i < places.count(); ++i) {
       taken.push_back(items[static_cast<std::size_t>(places.as<std::int64_t>()[i])]);
     }

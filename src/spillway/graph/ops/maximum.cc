@@ -6,7 +6,7 @@ namespace {
 struct Op {
   template <class T>
   [[gnu::always_inline]] static auto of(T x, T y) {
-    return x < y || y != y ? y : x;  // NaN beside anything is NaN
+    return x < y || not_a_number(y) ? y : x;  // NaN beside anything is NaN
   }
 };
 

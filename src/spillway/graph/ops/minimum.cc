@@ -6,7 +6,7 @@ namespace {
 struct Op {
   template <class T>
   [[gnu::always_inline]] static auto of(T x, T y) {
-    return y < x || y != y ? y : x;  // NaN beside anything is NaN
+    return y < x || not_a_number(y) ? y : x;  // NaN beside anything is NaN
   }
 };
 

@@ -17,7 +17,7 @@ struct Op {
   template <class A, class T>
   [[gnu::always_inline]] static A take(A acc, T item) {
     const A x = widen(item);
-    return (acc < x || x != x) ? x : acc;
+    return (acc < x || not_a_number(x)) ? x : acc;
   }
   template <class A>
   static A join(A a, A b) {

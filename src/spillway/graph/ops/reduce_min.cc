@@ -17,7 +17,7 @@ struct Op {
   template <class A, class T>
   [[gnu::always_inline]] static A take(A acc, T item) {
     const A x = widen(item);
-    return (x < acc || x != x) ? x : acc;
+    return (x < acc || not_a_number(x)) ? x : acc;
   }
   template <class A>
   static A join(A a, A b) {
