@@ -13,19 +13,10 @@ std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
     const std::int64_t x = from_end <= a.rank() ? a[a.rank() - from_end] : 1;
     const std::int64_t y = from_end <= b.rank() ? b[b.rank() - from_end] : 1;
     std::int64_t& out = dims[static_cast<std::size_t>(i)];
-    if (x == y) {
-      out = x;
-    } else if (x == 1) {
-      out = y;
-    } else if (y == 1) {
-      out = x;
-    } else if (x == kUnknownDim) {
-      out = y;  // must turn out as y, or as 1
-    } else if (y == kUnknownDim) {
-      out = x;
-    } else {
-      return std::nullopt;
-    }
+    // What is unknown must turn out as the other, or as 1.
+    const bool takes_y = x == 1 || (x == kUnknownDim && y != 1);
+    if (x != y && !takes_y && y != 1 && y != kUnknownDim) return std::nullopt;
+    out = takes_y ? y : x;
   }
   return Shape(std::span<const std::int64_t>(dims));
 }

@@ -21,6 +21,7 @@ Result<std::vector<Tensor>> interpret(const Graph& graph, std::span<const Tensor
   };
   for (const auto& [node, operands] : graph.order()) {
     std::vector<Tensor> inputs;
+    inputs.reserve(operands.size());
     for (const Operand& input : operands) inputs.push_back(value_of(input));
     auto made = run_op(node->op(), inputs, node->attrs(), account, ask, call);
     if (!made.ok()) {

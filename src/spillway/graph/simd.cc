@@ -29,8 +29,8 @@ Simd detect() {
 }  // namespace
 
 Simd simd_level() {
-  static const Simd level = detect();
-  return level;
+  static const Simd kLevel = detect();
+  return kLevel;
 }
 
 }  // namespace spillway::graph

@@ -19,6 +19,7 @@ Status compute(Compute& c) {
   SW_RETURN_IF_ERROR(one_only(c.inputs[0].shape()));
   const std::string_view text = c.inputs[0].string_at(0);
   std::vector<std::string_view> bytes;
+  bytes.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) bytes.push_back(text.substr(i, 1));
   SW_ASSIGN(Tensor out, c.strings(Shape({static_cast<std::int64_t>(bytes.size())}), bytes));
   c.outputs.push_back(std::move(out));

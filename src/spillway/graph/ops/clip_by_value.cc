@@ -6,8 +6,8 @@ namespace {
 struct Op {
   template <class T>
   [[gnu::always_inline]] static T of(T x, T low, T high) {
-    const T below = high < x || high != high ? high : x;
-    return below < low || low != low ? low : below;
+    const T below = high < x || not_a_number(high) ? high : x;
+    return below < low || not_a_number(low) ? low : below;
   }
 };
 
