@@ -54,11 +54,13 @@ class Closing {
     for (const auto& [node, operands] : pending_nodes(results)) {
       if (node->serial() < mark_ || !node->symbolic()) continue;
       std::vector<Operand> inputs;
+      inputs.reserve(operands.size());
       for (const Operand& input : operands) inputs.push_back(moved(input));
       SW_ASSIGN(copies[node.get()],
                 Node::make(node->op(), std::move(inputs), node->attrs(), node->site()));
     }
     std::vector<Operand> outs;
+    outs.reserve(results.size());
     for (const Operand& result : results) outs.push_back(moved(result));
     return Graph::make(std::move(parameters), std::move(outs));
   }
