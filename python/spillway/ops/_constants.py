@@ -120,7 +120,11 @@ def fill(dims: Any, value: Any, name: Any = None, layout: Any = None) -> Any:
      [7 7]], shape=(2, 2), dtype=int32)
     """
     value = to_tensor(value)
-    return call("fill_strings" if value.dtype.name == "string" else "fill", _dims(dims), value)
+    twin = "_strings" if value.dtype.name == "string" else ""
+    sizes = _dims(dims)
+    if sizes._known and value.shape.rank == 0:  # a loop that needs no memory of its own
+        return call(f"spread{twin}", value, sizes)
+    return call(f"fill{twin}", sizes, value)
 
 
 def _vector(shape: Any) -> Any:

@@ -102,7 +102,7 @@ Status too_large(std::span<const Scheduled> order, std::span<const Operand> root
     const double row = whole / static_cast<double>(spec.shape[0]);
     const auto rows =
         static_cast<std::int64_t>(static_cast<double>(limit) * 0.8 / std::max(1.0, row));
-    if (rows > 0) {
+    if (rows > 0 && rows < spec.shape[0]) {
       text += "; or the first " + std::to_string(rows) + " of " + std::to_string(spec.shape[0]) +
               " along the leading axis at a time";
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 
 #include "spillway/graph/fold.h"
 #include "spillway/graph/fused.h"
@@ -17,14 +18,17 @@ constexpr std::size_t kMostDirect = 4;  // operands of a loop that is run as it 
 // Scratch that small ops need not allocate.
 class Scratch {
  public:
-  explicit Scratch(std::size_t bytes) {
-    if (bytes > stack_.size()) heap_ = std::make_unique<std::byte[]>(bytes);
+  // Larger ones are charged like any other bytes.
+  Status reserve(std::size_t bytes, const AccountPtr& account, Buffer::Ask ask) {
+    if (bytes <= stack_.size()) return {};
+    SW_ASSIGN(heap_, Buffer::allocate(account, bytes, ask));
+    return {};
   }
-  std::byte* data() { return heap_ == nullptr ? stack_.data() : heap_.get(); }
+  std::byte* data() { return heap_ ? heap_->data() : stack_.data(); }
 
  private:
   alignas(64) std::array<std::byte, kOnStack> stack_;  // not cleared: scratch
-  std::unique_ptr<std::byte[]> heap_;
+  std::optional<Buffer> heap_;
 };
 
 // Where nothing is broadcast: items lie as the loop wants them.
@@ -44,8 +48,14 @@ Status run_direct(const Loop& loop, std::span<const Tensor> inputs, Tensor& out,
   return {};
 }
 
+// Who pays for what an op needs beside its outputs.
+struct Payer {
+  const AccountPtr& account;
+  Buffer::Ask ask;
+};
+
 Status run_loop(const OpDef& op, const Prepare& prepare, std::span<const Tensor> inputs,
-                Tensor& out, const Call& call) {
+                Tensor& out, const Call& call, const Payer& where) {
   SW_ASSIGN(Loop loop, op.loop(prepare));
   if (loop.fn == nullptr) return internal_bug(op.name, ": no loop for ", name_of(out.dtype()));
   const auto whole = [&](const Tensor& input) { return input.count() == out.count(); };
@@ -61,27 +71,30 @@ Status run_loop(const OpDef& op, const Prepare& prepare, std::span<const Tensor>
   }
   fused.step(std::move(loop), refs, out.dtype(), 0);
   fused.finish();
-  Scratch scratch(fused.scratch());
+  Scratch scratch;
+  SW_RETURN_IF_ERROR(scratch.reserve(fused.scratch(), where.account, where.ask));
   std::byte* to = out.mutable_data();
   const auto failure = fused.run(sources.data(), &to, 0, out.count(), scratch.data(), call);
   if (failure.step >= 0) return bad_data(Code::kInvalidArgument, fused.failure_text(0));
   return {};
 }
 
-Status run_fold(const OpDef& op, const Prepare& prepare, const Tensor& input, Tensor& out) {
+Status run_fold(const OpDef& op, const Prepare& prepare, const Tensor& input, Tensor& out,
+                const Payer& where) {
   SW_ASSIGN(const Fold fold, op.fold(prepare));
   SW_ASSIGN(const std::vector<int> axes, fold_axes(prepare.attrs, input.shape().rank()));
   auto shape = fold_shape(input.shape(), axes);
   const std::byte* items = input.data();
-  std::unique_ptr<std::byte[]> moved;
+  std::optional<Buffer> moved;
   if (!shape) {
     const Transposition order = reduced_last(input.shape(), axes, size_of(input.dtype()));
-    moved = std::make_unique<std::byte[]>(input.bytes());
-    order.run(items, moved.get());
-    items = moved.get();
+    SW_ASSIGN(moved, Buffer::allocate(where.account, input.bytes(), where.ask));
+    order.run(items, moved->data());
+    items = moved->data();
     shape = fold_shape_last(input.shape(), axes);
   }
-  Scratch scratch(FoldRun::scratch(fold, *shape));
+  Scratch scratch;
+  SW_RETURN_IF_ERROR(scratch.reserve(FoldRun::scratch(fold, *shape), where.account, where.ask));
   FoldRun run(fold, *shape, size_of(input.dtype()), size_of(out.dtype()), scratch.data(),
               out.mutable_data());
   if (input.count() == 0) {
@@ -129,9 +142,9 @@ Result<std::vector<Tensor>> run_op(const OpDef& op, std::span<const Tensor> inpu
   }
   const Prepare prepare{specs, known, constants, attrs};
   if (op.loop != nullptr) {
-    SW_RETURN_IF_ERROR(run_loop(op, prepare, inputs, outputs[0], call));
+    SW_RETURN_IF_ERROR(run_loop(op, prepare, inputs, outputs[0], call, {account, ask}));
   } else if (op.fold != nullptr) {
-    SW_RETURN_IF_ERROR(run_fold(op, prepare, inputs[0], outputs[0]));
+    SW_RETURN_IF_ERROR(run_fold(op, prepare, inputs[0], outputs[0], {account, ask}));
   } else {
     SW_ASSIGN(const KernelPtr kernel, op.prepare(prepare));
     std::vector<const std::byte*> in;
@@ -141,7 +154,8 @@ Result<std::vector<Tensor>> run_op(const OpDef& op, std::span<const Tensor> inpu
     for (const Tensor& input : inputs)
       in.push_back(is_plain(input.dtype()) ? input.data() : nullptr);
     for (Tensor& output : outputs) out.push_back(output.mutable_data());
-    Scratch scratch(kernel->scratch());
+    Scratch scratch;
+    SW_RETURN_IF_ERROR(scratch.reserve(kernel->scratch(), account, ask));
     SW_RETURN_IF_ERROR(kernel->run(in.data(), out.data(), scratch.data()));
   }
   for (const Tensor& output : outputs) output.buffer()->touch();
