@@ -34,7 +34,7 @@ function(spillway_op name)
   endif()
   # Loops are written to be vectorised, and to give the same numbers on every machine.
   set_source_files_properties(${dir}/${name}.cc PROPERTIES COMPILE_OPTIONS
-    "-O3;-ffp-contract=off;-fno-math-errno")
+    "-ffp-contract=off;-fno-math-errno")
   set_property(GLOBAL APPEND_STRING PROPERTY SPILLWAY_GRAPH_OPS "SW_OP(${name})\n")
   if(op_STRINGS)
     set_property(GLOBAL APPEND_STRING PROPERTY SPILLWAY_GRAPH_OPS "SW_OP(${name}_strings)\n")
