@@ -190,15 +190,31 @@ std::optional<graph::Operand> number_operand(PyObject* object, std::optional<DTy
   return graph::Operand{graph::Node::constant(std::move(made).value(), current_site()), 0};
 }
 
+namespace {
+
+// Whether an op reads so little that letting another thread in would cost more, and that what it
+// may need beside its result is not worth asking the budget for.
+bool reads_little(const std::vector<graph::Operand>& operands) {
+  constexpr std::size_t kLittle = 256 * 1024;
+  std::size_t bytes = 0;
+  for (const graph::Operand& operand : operands) {
+    if (const Tensor* value = operand.value()) bytes += value->bytes();
+  }
+  return bytes <= kLittle;
+}
+
+}  // namespace
+
 PyObject* apply_op(const graph::OpDef& op, std::vector<graph::Operand> operands,
                    graph::Attrs attrs) {
+  const bool light = reads_little(operands);
   auto made = graph::Node::make(op, std::move(operands), std::move(attrs), current_site());
   if (!made.ok()) return raise(made.error());
   const graph::NodePtr node = std::move(made).value();
   if (graph::evaluate_at_once(*node)) {
     const graph::Operand root{node, 0};
     Status status;
-    if (graph::is_small(*node)) {  // too little to let another thread in
+    if (light && graph::is_small(*node)) {
       status = evaluate_now(root, false);
     } else {
       const WithoutGil unlocked;

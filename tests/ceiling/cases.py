@@ -545,6 +545,34 @@ def tensor_larger_than_the_limit(limit: int) -> Facts:
     raise AssertionError("381 MiB were made in 64")
 
 
+@case(limit=64 * MIB)
+def sum_over_scattered_axes(limit: int) -> Facts:
+    """Axes that do not lie side by side are brought together a little at a time."""
+    import spillway.tf as tf
+
+    x = tf.random.normal([200, 500, 100], seed=5)
+    host = x.numpy()
+    sums = tf.reduce_sum(x, axis=[0, 2]).numpy()
+    assert np.allclose(sums, host.sum(axis=(0, 2)), atol=1e-2)
+    return Facts([1], [1], "in blocks")
+
+
+@case(limit=64 * MIB)
+def op_beside_tensors_that_are_kept(limit: int) -> Facts:
+    """What the program itself holds is never waited for: a BudgetError, at once."""
+    import spillway.tf as tf
+
+    kept = tf.random.normal([10 * MIB], seed=5)
+    first = float(kept[0])
+    try:
+        tf.sort(kept).numpy()
+    except sw.errors.BudgetError as e:
+        assert "tensors" in str(e), str(e)
+        assert float(kept[0]) == first
+        return Facts([1], [1], "BudgetError", {"text": str(e)})
+    raise AssertionError("40 MiB were sorted beside 40 in 64")
+
+
 @case(limit=96 * MIB)
 def tensors_that_are_kept(limit: int) -> Facts:
     """A traced map of 1 MiB tensors, every one kept: a BudgetError, and nothing is lost."""

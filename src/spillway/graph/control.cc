@@ -36,33 +36,17 @@ class Closing {
 
   Result<GraphPtr> close(std::span<const Operand> results, std::span<const NodePtr> own) const {
     std::vector<NodePtr> parameters(own.begin(), own.end());
-    std::unordered_map<const Node*, NodePtr> copies;
-    std::vector<Operand> inner;
+    Rewiring rewiring;
     for (const Operand& captured : captures_) {
       parameters.push_back(Node::parameter(captured.spec(), captured.node->site()));
-      inner.push_back({parameters.back(), 0});
+      rewiring.replace(captured, {parameters.back(), 0});
     }
-    const auto moved = [&](const Operand& operand) -> Operand {
-      for (std::size_t i = 0; i < captures_.size(); ++i) {
-        if (captures_[i].node == operand.node && captures_[i].output == operand.output) {
-          return inner[i];
-        }
-      }
-      const auto found = copies.find(operand.node.get());
-      return found == copies.end() ? operand : Operand{found->second, operand.output};
-    };
-    for (const auto& [node, operands] : pending_nodes(results)) {
-      if (node->serial() < mark_ || !node->symbolic()) continue;
-      std::vector<Operand> inputs;
-      inputs.reserve(operands.size());
-      for (const Operand& input : operands) inputs.push_back(moved(input));
-      SW_ASSIGN(copies[node.get()],
-                Node::make(node->op(), std::move(inputs), node->attrs(), node->site()));
-    }
-    std::vector<Operand> outs;
-    outs.reserve(results.size());
-    for (const Operand& result : results) outs.push_back(moved(result));
-    return Graph::make(std::move(parameters), std::move(outs));
+    std::vector<Scheduled> inside = pending_nodes(results);
+    std::erase_if(inside, [&](const Scheduled& each) {
+      return each.node->serial() < mark_ || !each.node->symbolic();
+    });
+    SW_RETURN_IF_ERROR(rewiring.run(inside));
+    return Graph::make(std::move(parameters), rewiring.moved(results));
   }
 
  private:

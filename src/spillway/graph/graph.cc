@@ -48,6 +48,43 @@ GraphPtr Graph::make(std::vector<NodePtr> parameters, std::vector<Operand> resul
   return graph;
 }
 
+Operand Rewiring::moved(const Operand& operand) const {
+  if (const auto found = replaced_.find({operand.node.get(), operand.output});
+      found != replaced_.end()) {
+    return found->second;
+  }
+  const auto copy = copies_.find(operand.node.get());
+  return copy == copies_.end() ? operand : Operand{copy->second, operand.output};
+}
+
+std::vector<Operand> Rewiring::moved(std::span<const Operand> operands) const {
+  std::vector<Operand> out;
+  out.reserve(operands.size());
+  for (const Operand& operand : operands) out.push_back(moved(operand));
+  return out;
+}
+
+Status Rewiring::run(std::span<const Scheduled> order) {
+  for (const auto& [node, operands] : order) {
+    SW_ASSIGN(copies_[node.get()],
+              Node::make(node->op(), moved(operands), node->attrs(), node->site()));
+  }
+  return {};
+}
+
+Result<GraphPtr> compose(const Graph& inner, const Graph& outer) {
+  if (inner.results().size() < outer.parameters().size()) {
+    return internal_bug("compose: a function of ", outer.parameters().size(), " after one of ",
+                        inner.results().size(), " results");
+  }
+  Rewiring rewiring;
+  for (std::size_t i = 0; i < outer.parameters().size(); ++i) {
+    rewiring.replace({outer.parameters()[i], 0}, inner.results()[i]);
+  }
+  SW_RETURN_IF_ERROR(rewiring.run(outer.order()));
+  return Graph::make(inner.parameters(), rewiring.moved(outer.results()));
+}
+
 std::string Graph::describe() const {
   std::unordered_map<const Node*, std::string> names;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {

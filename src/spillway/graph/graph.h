@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "spillway/graph/node.h"
@@ -42,5 +44,24 @@ class Graph {
 
 // The pending nodes below `roots`, inputs first. Iterative: depth costs no stack.
 std::vector<Scheduled> pending_nodes(std::span<const Operand> roots);
+
+// The same computation on other operands: nodes of `order` are made again where what they work on
+// was replaced. Starts with what the caller replaces, by node and output.
+class Rewiring {
+ public:
+  void replace(const Operand& operand, Operand by) {
+    replaced_[{operand.node.get(), operand.output}] = std::move(by);
+  }
+  Status run(std::span<const Scheduled> order);
+  Operand moved(const Operand& operand) const;
+  std::vector<Operand> moved(std::span<const Operand> operands) const;
+
+ private:
+  std::map<std::pair<const Node*, int>, Operand> replaced_;
+  std::map<const Node*, NodePtr> copies_;
+};
+
+// One function: `outer` applied to the first results of `inner`, one for each of its parameters.
+Result<GraphPtr> compose(const Graph& inner, const Graph& outer);
 
 }  // namespace spillway::graph

@@ -79,28 +79,43 @@ Status run_loop(const OpDef& op, const Prepare& prepare, std::span<const Tensor>
   return {};
 }
 
+constexpr std::size_t kMoved = std::size_t{128} * 1024;  // bytes of scattered groups brought together at once
+
+// Takes items in another order, some at a time; long runs of them from where they lie.
+void take_in_order(const Transposition& order, const std::byte* items, std::size_t item,
+                   std::byte* room, FoldRun& run) {
+  const std::size_t bytes = order.run_bytes();
+  const bool moves = bytes < kMoved / 32;
+  const std::int64_t most = moves ? static_cast<std::int64_t>(kMoved / bytes) : 1;
+  const auto run_items = static_cast<std::int64_t>(bytes / item);
+  for (std::int64_t first = 0; first < order.runs(); first += most) {
+    const std::int64_t n = std::min(most, order.runs() - first);
+    if (moves) order.run(items, room, first, n);
+    run.take(moves ? room : order.place(items, first), first * run_items, n * run_items);
+  }
+}
+
 Status run_fold(const OpDef& op, const Prepare& prepare, const Tensor& input, Tensor& out,
                 const Payer& where) {
   SW_ASSIGN(const Fold fold, op.fold(prepare));
   SW_ASSIGN(const std::vector<int> axes, fold_axes(prepare.attrs, input.shape().rank()));
-  auto shape = fold_shape(input.shape(), axes);
-  const std::byte* items = input.data();
-  std::optional<Buffer> moved;
-  if (!shape) {
-    const Transposition order = reduced_last(input.shape(), axes, size_of(input.dtype()));
-    SW_ASSIGN(moved, Buffer::allocate(where.account, input.bytes(), where.ask));
-    order.run(items, moved->data());
-    items = moved->data();
-    shape = fold_shape_last(input.shape(), axes);
-  }
+  const auto side_by_side = fold_shape(input.shape(), axes);
+  const FoldShape shape = side_by_side ? *side_by_side : fold_shape_last(input.shape(), axes);
+  const std::size_t accumulators =
+      (FoldRun::scratch(fold, shape) + Buffer::kAlignment - 1) / Buffer::kAlignment *
+      Buffer::kAlignment;
+  const std::size_t room = side_by_side ? 0 : std::min(kMoved, input.bytes());
   Scratch scratch;
-  SW_RETURN_IF_ERROR(scratch.reserve(FoldRun::scratch(fold, *shape), where.account, where.ask));
-  FoldRun run(fold, *shape, size_of(input.dtype()), size_of(out.dtype()), scratch.data(),
-              out.mutable_data());
+  SW_RETURN_IF_ERROR(scratch.reserve(accumulators + room, where.account, where.ask));
+  const std::size_t item = size_of(input.dtype());
+  FoldRun run(fold, shape, item, size_of(out.dtype()), scratch.data(), out.mutable_data());
   if (input.count() == 0) {
-    run.empty_groups(shape->inner == 0 ? 0 : out.count() / shape->inner);
+    run.empty_groups(shape.inner == 0 ? 0 : out.count() / shape.inner);
+  } else if (side_by_side) {
+    run.take(input.data(), 0, input.count());
   } else {
-    run.take(items, 0, input.count());
+    take_in_order(reduced_last(input.shape(), axes, item), input.data(), item,
+                  scratch.data() + accumulators, run);
   }
   return {};
 }

@@ -64,23 +64,28 @@ Transposition::Transposition(const Shape& shape, std::span<const int> order, std
   for (const std::int64_t dim : dims_) count_ *= dim;
 }
 
-void Transposition::run(const std::byte* from, std::byte* to) const {
+const std::byte* Transposition::place(const std::byte* from, std::int64_t number) const {
+  for (std::size_t d = dims_.size(); d-- > 0;) {
+    from += number % dims_[d] * strides_[d];
+    number /= dims_[d];
+  }
+  return from;
+}
+
+void Transposition::run(const std::byte* from, std::byte* to, std::int64_t first,
+                        std::int64_t n) const {
   if (count_ == 0 || run_ == 0) return;
   if (dims_.empty()) {
     std::memcpy(to, from, run_);
     return;
   }
   const std::int64_t line = dims_.back();
-  const std::int64_t lines = count_ / line;
-  for (std::int64_t l = 0; l < lines; ++l) {
-    std::int64_t rest = l;
-    std::int64_t at = 0;
-    for (std::size_t d = dims_.size() - 1; d-- > 0;) {
-      at += rest % dims_[d] * strides_[d];
-      rest /= dims_[d];
-    }
-    copy_line(to, from + at, line, strides_.back(), run_);
-    to += static_cast<std::size_t>(line) * run_;
+  while (n > 0) {
+    const std::int64_t some = std::min(n, line - first % line);
+    copy_line(to, place(from, first), some, strides_.back(), run_);
+    to += static_cast<std::size_t>(some) * run_;
+    first += some;
+    n -= some;
   }
 }
 

@@ -13,6 +13,8 @@ Working::~Working() {
   if (--working_depth == 0) --budget_.working;
 }
 
+bool Working::here() { return working_depth > 0; }
+
 Parked::Parked(Budget& budget) : budget_(budget), saved_(working_depth) {
   if (saved_ > 0) --budget_.working;
   working_depth = 0;

@@ -5,8 +5,9 @@
 namespace spillway {
 
 // Who will give bytes back? A reservation may wait only while some engine thread still works. When
-// every one of them waits and a consumer is inside next(), nobody will: the reservation fails with
-// the table of holders instead of waiting for ever. These three scopes keep that count; they nest,
+// every one of them waits and a consumer is inside next(), or the program's own thread is the one
+// that asks, nobody will: the reservation fails with the table of holders instead of waiting for
+// ever. These three scopes keep that count; they nest,
 // and a thread counts once.
 
 // The thread runs engine or user code on behalf of a pipeline.
@@ -16,6 +17,9 @@ class Working {
   ~Working();
   Working(const Working&) = delete;
   Working& operator=(const Working&) = delete;
+
+  // Whether this thread is counted. One that is not is a program's own, outside any pipeline.
+  static bool here();
 
  private:
   Budget& budget_;

@@ -144,6 +144,7 @@ Status Account::check_possible(std::size_t bytes) {
 Result<Reservation> Account::reserve(std::size_t bytes) {
   bool collected = false;
   int found_waiting = 0;
+  const bool outside = !Working::here();
   for (;;) {
     {
       Reservation out;
@@ -158,7 +159,7 @@ Result<Reservation> Account::reserve(std::size_t bytes) {
     const Parked parked(budget_);
     if (const auto* stop = stop_.load(); stop != nullptr && stop->load()) return cancelled();
     if (interrupted()) return cancelled();
-    const bool everyone_waits = budget_.working == 0 && budget_.consuming > 0;
+    const bool everyone_waits = budget_.working == 0 && (outside || budget_.consuming > 0);
     found_waiting = everyone_waits ? found_waiting + 1 : 0;
     if (found_waiting >= kSureAfter) {
       std::function<void()> hook;

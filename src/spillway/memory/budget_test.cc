@@ -44,6 +44,13 @@ TEST_F(BudgetTest, ADebtLetsNothingMoreBeMade) {
   EXPECT_EQ(refused.kind(), ErrorKind::kResource);
 }
 
+TEST_F(BudgetTest, AProgramsOwnThreadIsRefusedWhatOnlyItCouldGiveBack) {
+  const auto own = store_->try_reserve(900);
+  const auto refused = maker_->reserve(200);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().info().type, "BudgetError");
+}
+
 TEST_F(BudgetTest, AnElementThatCanNeverFitIsNamedWithoutWaiting) {
   EXPECT_TRUE(maker_->check_possible(1000).ok());
   const Status refused = maker_->check_possible(1001);

@@ -43,7 +43,11 @@ class Function {
   virtual bool pure() const { return false; }
   // Whether it can fail on some element.
   virtual bool fallible() const { return true; }
+  // One function that does `inner` and then this, with the same results; null: they stay two.
+  virtual std::shared_ptr<Function> after(const std::shared_ptr<Function>& inner);
 };
 using FunctionPtr = std::shared_ptr<Function>;
+
+inline FunctionPtr Function::after(const FunctionPtr& /*inner*/) { return nullptr; }
 
 }  // namespace spillway

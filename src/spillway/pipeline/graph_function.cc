@@ -19,11 +19,13 @@ constexpr std::size_t kMostPlans = 8;
 
 class GraphFunction final : public Function {
  public:
-  GraphFunction(graph::GraphPtr graph, StructurePtr output, std::string code, std::string name)
+  GraphFunction(graph::GraphPtr graph, StructurePtr output, std::string code, std::string name,
+                std::vector<FunctionPtr> parts = {})
       : graph_(std::move(graph)),
         output_(std::move(output)),
         code_(std::move(code)),
-        name_(std::move(name)) {}
+        name_(std::move(name)),
+        parts_(std::move(parts)) {}
 
   Outcome call(const Chunk& rows, const CallContext& context) override {
     const bool blocks = std::all_of(rows.columns().begin(), rows.columns().end(),
@@ -38,7 +40,9 @@ class GraphFunction final : public Function {
     }
     auto found = plan_for(specs, context.account);
     if (!found.ok()) return {{}, std::move(found).status()};
-    if (found.value() == nullptr) return one_by_one(rows, context);
+    if (found.value() == nullptr) {
+      return parts_.empty() ? one_by_one(rows, context) : part_by_part(rows, context);
+    }
     return at_once(*found.value(), parameters, rows.rows(), context);
   }
 
@@ -49,7 +53,35 @@ class GraphFunction final : public Function {
   bool pure() const override { return !graph_->stateful(); }
   bool fallible() const override { return graph_->fallible(); }
 
+  // Only where neither can fail or have an effect: then nobody can tell them from one.
+  FunctionPtr after(const FunctionPtr& inner) override {
+    const auto* first = dynamic_cast<const GraphFunction*>(inner.get());
+    if (first == nullptr || !merges() || !first->merges()) return nullptr;
+    if (first->output_->components() != graph_->parameters().size()) return nullptr;
+    const MutexLock lock(mutex_);
+    if (FunctionPtr known = merged_.first.lock() == inner ? merged_.second : nullptr) return known;
+    auto both = graph::compose(*first->graph_, *graph_);
+    if (!both.ok()) return nullptr;  // the stages then say what is wrong, each at its own line
+    auto made = std::make_shared<GraphFunction>(
+        std::move(both).value(), output_, code_, name_,
+        std::vector<FunctionPtr>{inner, std::make_shared<GraphFunction>(graph_, output_, code_, name_)});
+    merged_ = {inner, made};
+    return made;
+  }
+
  private:
+  bool merges() const { return pure() && !fallible(); }
+
+  // Where a shape depends on values in one part, the others still run on whole chunks.
+  Outcome part_by_part(const Chunk& rows, const CallContext& context) const {
+    Outcome outcome{rows, {}};
+    for (const FunctionPtr& part : parts_) {
+      outcome = part->call(outcome.out, context);
+      if (!outcome.error.ok()) return {{}, std::move(outcome.error)};
+    }
+    return outcome;
+  }
+
   // All rows as blocks; a row that fails ends them.
   Outcome at_once(const Plan& plan, std::vector<Tensor> parameters, std::int64_t rows,
                   const CallContext& context) {
@@ -173,7 +205,10 @@ class GraphFunction final : public Function {
   const StructurePtr output_;
   const std::string code_;
   const std::string name_;
+  const std::vector<FunctionPtr> parts_;  // of a merged function, the first one first
   Mutex mutex_;
+  // The one function made of this and the latest other; an epoch asks for it again.
+  std::pair<std::weak_ptr<Function>, FunctionPtr> merged_ SW_GUARDED_BY(mutex_);
   std::vector<Kept> plans_ SW_GUARDED_BY(mutex_);  // the latest first
   std::atomic<std::int64_t> row_ps_{0};            // picoseconds a row took last; a hint
 };

@@ -64,6 +64,8 @@ Next Iterator::next(const Demand& demand) {
   }
 }
 
+FunctionPtr Iterator::merge_into(Function& /*outer*/) { return nullptr; }
+
 Status Iterator::skip(std::int64_t rows) {
   while (rows > 0) {
     Next next = this->next(Demand{rows, 1 << 20, 1'000'000});

@@ -15,6 +15,9 @@
 
 namespace spillway {
 
+class Function;
+using FunctionPtr = std::shared_ptr<Function>;
+
 // How much is wanted: a subtree returns early when any part is reached, and never withholds
 // finished rows while more are awaited.
 struct Demand {
@@ -50,6 +53,11 @@ class Iterator {
   // Into an independently built equal pipeline. restore() is called once, before the first next().
   virtual Status save(StateWriter& out) const = 0;
   virtual Status restore(StateReader& in) = 0;
+
+  // Before the first next(): a stage that only applies a function leaves that to the stage behind
+  // it. It answers with one function that does both and from then on hands on its input's rows as
+  // they are. Null: it does its own work.
+  virtual FunctionPtr merge_into(Function& outer);
 
   // Moves past `rows` positions (an error is one position) without handing them out.
   virtual Status skip(std::int64_t rows);

@@ -35,13 +35,21 @@ class MapIterator final : public Iterator {
   MapIterator(const OpenContext& context, IteratorPtr input)
       : Iterator(context.stage(), context.epoch()),
         input_(std::move(input)),
-        function_(context.node().function_param("map_func")) {}
+        function_(context.node().function_param("map_func")) {
+    if (FunctionPtr both = input_.below().merge_into(*function_)) function_ = std::move(both);
+  }
+
+  FunctionPtr merge_into(Function& outer) override {
+    FunctionPtr both = outer.after(function_);
+    if (both != nullptr) function_ = nullptr;
+    return both;
+  }
 
   Next pull(const Demand& demand) override {
     if (!error_.ok()) return std::exchange(error_, Status());
     SW_RETURN_IF_ERROR(stage().admit());
     Next next = input_.next(demand);
-    if (!next.ok() || !next.value()) return next;
+    if (!next.ok() || !next.value() || function_ == nullptr) return next;
     const Chunk& rows = *next.value();
     const std::int64_t first = input_.position() - rows.rows();
     Function::Outcome outcome = call_rows(stage(), *function_, rows, first, epoch(), &demand);
@@ -62,7 +70,7 @@ class MapIterator final : public Iterator {
 
  private:
   Input input_;
-  const FunctionPtr function_;
+  FunctionPtr function_;  // null: the stage behind this one applies it
   Status error_;
 };
 

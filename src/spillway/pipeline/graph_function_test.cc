@@ -1,0 +1,87 @@
+#include "spillway/pipeline/graph_function.h"
+
+#include <gtest/gtest.h>
+
+#include "spillway/testing/operator_conformance.h"
+
+namespace spillway::testing {
+namespace {
+
+using graph::Operand;
+
+Operand known(std::int64_t value) { return {graph::Node::constant(i64(value)), 0}; }
+
+Operand applied(std::string_view op, std::vector<Operand> inputs, graph::Attrs attrs = {}) {
+  auto made = graph::Node::make(*graph::find_op(op), std::move(inputs), std::move(attrs), nullptr);
+  EXPECT_TRUE(made.ok()) << made.error().message();
+  return {std::move(made).value(), 0};
+}
+
+// int64 of `shape` -> OP(it, by).
+FunctionPtr traced(std::string_view op, std::int64_t by, const Shape& shape = {}) {
+  const graph::NodePtr parameter = graph::Node::parameter({DType::kInt64, shape}, nullptr);
+  const Operand result = applied(op, {{parameter, 0}, known(by)});
+  const Shape out = result.spec().shape;
+  return make_graph_function(graph::Graph::make({parameter}, {result}), i64_spec(out),
+                             std::string(op), std::string(op));
+}
+
+// int64 scalar -> that many of the number 7.
+FunctionPtr as_many() {
+  const graph::NodePtr parameter = graph::Node::parameter({DType::kInt64, {}}, nullptr);
+  const Operand dims = applied("reshape", {{parameter, 0}, {graph::Node::constant(i64s({1})), 0}});
+  const Operand result = applied("fill", {dims, known(7)});
+  return make_graph_function(graph::Graph::make({parameter}, {result}), i64_spec({kUnknownDim}),
+                             "many", "many");
+}
+
+NodePtr mapped(const FunctionPtr& function, NodePtr input) {
+  return node("map", {{"map_func", function}}, {std::move(input)});
+}
+
+TEST(GraphFunction, MapsInARowAreAppliedAsOne) {
+  check_operator(
+      {.build =
+           [] {
+             return mapped(traced("sub", 3), mapped(traced("mul", 2), mapped(traced("add", 1), range(4))));
+           },
+       .expect = {"-1", "1", "3", "5"}});
+}
+
+TEST(GraphFunction, WhatAMergedStageWouldMakeIsNeverMade) {
+  const graph::NodePtr one = graph::Node::parameter({DType::kInt64, {}}, nullptr);
+  const Operand many = applied(
+      "add", {{one, 0}, {graph::Node::constant(i64s(std::vector<std::int64_t>(1000, 1))), 0}});
+  const NodePtr wide = mapped(
+      make_graph_function(graph::Graph::make({one}, {many}), i64_spec({1000}), "wide", "wide"),
+      range(4));
+  const NodePtr scaled = mapped(traced("mul", 2, {1000}), wide);
+  const Opened opened = open(scaled);
+  ASSERT_TRUE(opened.it->next({4}).ok());
+  EXPECT_EQ(opened.run->stage_of(*wide)->stats().rows, 4);
+  EXPECT_LT(opened.run->stage_of(*wide)->stats().bytes, 1000);
+  EXPECT_GE(opened.run->stage_of(*scaled)->stats().bytes, 4 * 8000);
+}
+
+TEST(GraphFunction, OneThatCanFailKeepsItsOwnStage) {
+  const NodePtr both = mapped(traced("add", 1), mapped(traced("floordiv", 0), range(2)));
+  const Opened opened = open(both);
+  const Next next = opened.it->next(Demand::one());
+  ASSERT_FALSE(next.ok());
+  EXPECT_EQ(next.error().info().stage, "map#1");
+}
+
+TEST(GraphFunction, AShapeThatDependsOnValuesLeavesTheOtherPartWhole) {
+  check_operator({.build = [] { return mapped(traced("mul", 2, {kUnknownDim}), mapped(as_many(), range(3))); },
+                  .expect = {"[]", "[14]", "[14 14]"}});
+}
+
+TEST(GraphFunction, TheMergedFunctionIsMadeOnce) {
+  const FunctionPtr inner = traced("add", 1);
+  const FunctionPtr outer = traced("mul", 2);
+  EXPECT_EQ(outer->after(inner), outer->after(inner));
+  EXPECT_EQ(outer->after(scalar_fn([](std::int64_t x) -> Result<std::int64_t> { return x; })), nullptr);
+}
+
+}  // namespace
+}  // namespace spillway::testing
