@@ -79,7 +79,8 @@ Status run_loop(const OpDef& op, const Prepare& prepare, std::span<const Tensor>
   return {};
 }
 
-constexpr std::size_t kMoved = std::size_t{128} * 1024;  // bytes of scattered groups brought together at once
+constexpr std::size_t kMoved =
+    std::size_t{128} * 1024;  // bytes of scattered groups brought together at once
 
 // Takes items in another order, some at a time; long runs of them from where they lie.
 void take_in_order(const Transposition& order, const std::byte* items, std::size_t item,
@@ -101,9 +102,8 @@ Status run_fold(const OpDef& op, const Prepare& prepare, const Tensor& input, Te
   SW_ASSIGN(const std::vector<int> axes, fold_axes(prepare.attrs, input.shape().rank()));
   const auto side_by_side = fold_shape(input.shape(), axes);
   const FoldShape shape = side_by_side ? *side_by_side : fold_shape_last(input.shape(), axes);
-  const std::size_t accumulators =
-      (FoldRun::scratch(fold, shape) + Buffer::kAlignment - 1) / Buffer::kAlignment *
-      Buffer::kAlignment;
+  const std::size_t accumulators = (FoldRun::scratch(fold, shape) + Buffer::kAlignment - 1) /
+                                   Buffer::kAlignment * Buffer::kAlignment;
   const std::size_t room = side_by_side ? 0 : std::min(kMoved, input.bytes());
   Scratch scratch;
   SW_RETURN_IF_ERROR(scratch.reserve(accumulators + room, where.account, where.ask));

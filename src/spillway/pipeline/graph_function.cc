@@ -64,7 +64,8 @@ class GraphFunction final : public Function {
     if (!both.ok()) return nullptr;  // the stages then say what is wrong, each at its own line
     auto made = std::make_shared<GraphFunction>(
         std::move(both).value(), output_, code_, name_,
-        std::vector<FunctionPtr>{inner, std::make_shared<GraphFunction>(graph_, output_, code_, name_)});
+        std::vector<FunctionPtr>{inner,
+                                 std::make_shared<GraphFunction>(graph_, output_, code_, name_)});
     merged_ = {inner, made};
     return made;
   }

@@ -40,12 +40,13 @@ NodePtr mapped(const FunctionPtr& function, NodePtr input) {
 }
 
 TEST(GraphFunction, MapsInARowAreAppliedAsOne) {
-  check_operator(
-      {.build =
-           [] {
-             return mapped(traced("sub", 3), mapped(traced("mul", 2), mapped(traced("add", 1), range(4))));
-           },
-       .expect = {"-1", "1", "3", "5"}});
+  check_operator({.build =
+                      [] {
+                        return mapped(
+                            traced("subtract", 3),
+                            mapped(traced("multiply", 2), mapped(traced("add", 1), range(4))));
+                      },
+                  .expect = {"-1", "1", "3", "5"}});
 }
 
 TEST(GraphFunction, WhatAMergedStageWouldMakeIsNeverMade) {
@@ -55,7 +56,7 @@ TEST(GraphFunction, WhatAMergedStageWouldMakeIsNeverMade) {
   const NodePtr wide = mapped(
       make_graph_function(graph::Graph::make({one}, {many}), i64_spec({1000}), "wide", "wide"),
       range(4));
-  const NodePtr scaled = mapped(traced("mul", 2, {1000}), wide);
+  const NodePtr scaled = mapped(traced("multiply", 2, {1000}), wide);
   const Opened opened = open(scaled);
   ASSERT_TRUE(opened.it->next({4}).ok());
   EXPECT_EQ(opened.run->stage_of(*wide)->stats().rows, 4);
@@ -72,15 +73,18 @@ TEST(GraphFunction, OneThatCanFailKeepsItsOwnStage) {
 }
 
 TEST(GraphFunction, AShapeThatDependsOnValuesLeavesTheOtherPartWhole) {
-  check_operator({.build = [] { return mapped(traced("mul", 2, {kUnknownDim}), mapped(as_many(), range(3))); },
-                  .expect = {"[]", "[14]", "[14 14]"}});
+  check_operator(
+      {.build =
+           [] { return mapped(traced("multiply", 2, {kUnknownDim}), mapped(as_many(), range(3))); },
+       .expect = {"[]", "[14]", "[14 14]"}});
 }
 
 TEST(GraphFunction, TheMergedFunctionIsMadeOnce) {
   const FunctionPtr inner = traced("add", 1);
-  const FunctionPtr outer = traced("mul", 2);
+  const FunctionPtr outer = traced("multiply", 2);
   EXPECT_EQ(outer->after(inner), outer->after(inner));
-  EXPECT_EQ(outer->after(scalar_fn([](std::int64_t x) -> Result<std::int64_t> { return x; })), nullptr);
+  EXPECT_EQ(outer->after(scalar_fn([](std::int64_t x) -> Result<std::int64_t> { return x; })),
+            nullptr);
 }
 
 }  // namespace
