@@ -13,6 +13,11 @@ function(spillway_operator name)
   set_property(GLOBAL APPEND_STRING PROPERTY SPILLWAY_OPS "SW_OP(${name})\n")
 endfunction()
 
+# Loops are written to be vectorised, and to give the same numbers on every machine.
+set(SPILLWAY_LOOP_OPTIONS "-ffp-contract=off;-fno-math-errno")
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/spillway/graph/paired.cc PROPERTIES
+  COMPILE_OPTIONS "${SPILLWAY_LOOP_OPTIONS}")
+
 # spillway_op(add): the same for an op on tensors, in graph/ops. With STRINGS, the file also
 # defines its twin for strings, add_strings. With IN family, its test is one of family_test.cc.
 function(spillway_op name)
@@ -32,9 +37,8 @@ function(spillway_op name)
     string(SUBSTRING ${name} 0 1 letter)
     set_source_files_properties(${dir}/${name}_test.cc PROPERTIES UNITY_GROUP ops_${letter})
   endif()
-  # Loops are written to be vectorised, and to give the same numbers on every machine.
-  set_source_files_properties(${dir}/${name}.cc PROPERTIES COMPILE_OPTIONS
-    "-ffp-contract=off;-fno-math-errno")
+  set_source_files_properties(${dir}/${name}.cc PROPERTIES
+    COMPILE_OPTIONS "${SPILLWAY_LOOP_OPTIONS}")
   set_property(GLOBAL APPEND_STRING PROPERTY SPILLWAY_GRAPH_OPS "SW_OP(${name})\n")
   if(op_STRINGS)
     set_property(GLOBAL APPEND_STRING PROPERTY SPILLWAY_GRAPH_OPS "SW_OP(${name}_strings)\n")

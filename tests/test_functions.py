@@ -470,3 +470,50 @@ def test_python_functions_of_ones_own_have_known_types() -> None:
     assert ds.element_spec == tf.TensorSpec(None, tf.int64)
     assert values(ds) == [1, 2, 3]
     assert how(ds) == [False]
+
+
+# ---- Steps that run together ---------------------------------------------------------------------
+
+ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": lambda x, y: x + y,
+    "-": lambda x, y: x - y,
+    "*": lambda x, y: x * y,
+    "/": lambda x, y: x / y,
+}
+
+
+@pytest.mark.parametrize("second", ARITHMETIC)
+@pytest.mark.parametrize("first", ARITHMETIC)
+def test_two_steps_in_one_loop_give_what_two_loops_give(first: str, second: str) -> None:
+    rng = np.random.default_rng(7)
+    rows = (rng.standard_normal((3, 701, 7)) * 1e3).astype(np.float32)
+    one, two = ARITHMETIC[first], ARITHMETIC[second]
+    for shape in ((), (7,), (701, 1), (701, 7)):
+        y, z = rng.standard_normal((2, *shape)).astype(np.float32)
+
+        def both(x: Any, y: Any = y, z: Any = z) -> Any:
+            return two(one(x, tf.constant(y)), tf.constant(z))
+
+        def squared(x: Any, y: Any = y, z: Any = z) -> Any:  # the item between is read twice
+            between = one(x, tf.constant(y))
+            return two(between, between) + two(between, tf.constant(z))
+
+        got = np.stack(list(D.from_tensor_slices(rows).map(both).as_numpy_iterator()))
+        between = one(rows, y)
+        np.testing.assert_array_equal(got, two(between, z))
+        again = np.stack(list(D.from_tensor_slices(rows).map(squared).as_numpy_iterator()))
+        np.testing.assert_array_equal(again, two(between, between) + two(between, z))
+
+
+def test_maps_in_a_row_count_and_resume_like_stages_of_their_own(tmp_path: Path) -> None:
+    def build() -> Any:
+        ds = D.range(10).map(lambda x: x + 1).map(lambda x: (x, x * 2))
+        return ds.map(lambda a, b: a + b).batch(3)
+
+    it = iter(build())
+    assert next(it).numpy().tolist() == [3, 6, 9]
+    saved = tf.train.Checkpoint(iterator=it).save(str(tmp_path / "at"))
+    rest = [x.numpy().tolist() for x in it]
+    again = iter(build())
+    tf.train.Checkpoint(iterator=again).restore(saved)
+    assert [x.numpy().tolist() for x in again] == rest == [[12, 15, 18], [21, 24, 27], [30]]

@@ -114,8 +114,8 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: Any = 
     Tensor([2 5 6], shape=(3,), dtype=int32)
     """
     t = to_tensor(t)
-    low = to_tensor(clip_value_min, t._dtype_name)
-    return call("maximum", call("minimum", t, to_tensor(clip_value_max, t._dtype_name)), low)
+    low, high = (to_tensor(edge, t._dtype_name) for edge in (clip_value_min, clip_value_max))
+    return call("clip_by_value", t, low, high)
 
 
 def argmax(input: Any, axis: Any = None, output_type: Any = "int64", name: Any = None) -> Any:

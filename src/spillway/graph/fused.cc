@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <numeric>
 
 namespace spillway::graph {
 namespace {
 
-constexpr std::size_t kAlign = 64;
+constexpr std::int64_t kAlign = 64;
 constexpr std::size_t kMostInputs = 8;
 
-std::size_t aligned(std::size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+std::size_t aligned(std::size_t bytes) {
+  return (bytes + std::size_t{kAlign} - 1) / std::size_t{kAlign} * std::size_t{kAlign};
+}
 
 // Repeats `n` items, `stride` items apart in `from`.
 template <std::size_t kItem>
@@ -89,13 +92,16 @@ Fused::Ref Fused::step(Loop loop, std::span<const Ref> in, DType dtype, int outp
 
 void Fused::finish() {
   std::size_t at = 0;
+  std::int64_t whole = kAlign;  // items: aligned whatever their size
   for (Source& source : sources_) {
     if (source.access == Access::kContiguous) continue;
     source.offset = at;
-    const std::int64_t items =
-        kBlock + (source.access == Access::kPeriodic ? std::min(source.period, kBlock) : 0);
-    at += aligned(static_cast<std::size_t>(items) * source.item);
+    at += aligned(static_cast<std::size_t>(kBlock) * source.item);
+    if (source.access != Access::kPeriodic) continue;
+    const std::int64_t both = std::lcm(whole, std::min(source.period, kBlock + 1));
+    if (both <= kBlock) whole = both;
   }
+  block_ = kBlock / whole * whole;
   // A register is free again after the last step that reads it.
   std::vector<int> last(steps_.size(), 0);
   for (std::size_t s = 0; s < steps_.size(); ++s) {
@@ -129,14 +135,19 @@ void Fused::finish() {
   scratch_ = at;
 }
 
-void Fused::expand(const Source& source, const std::byte* from, std::byte* to, std::int64_t n) {
+// Items [begin, begin + n) of a source that repeats.
+void Fused::expand(const Source& source, const std::byte* from, std::byte* to, std::int64_t begin,
+                   std::int64_t n) {
   if (source.period == 1) {
     copy_run(to, from, n, 0, source.item);
     return;
   }
-  for (std::int64_t i = 0; i < n; i += source.period) {
-    const std::int64_t run = std::min(source.period, n - i);
-    copy_run(to + static_cast<std::size_t>(i) * source.item, from, run, 1, source.item);
+  for (std::int64_t i = 0; i < n;) {
+    const std::int64_t at = (begin + i) % source.period;
+    const std::int64_t run = std::min(source.period - at, n - i);
+    copy_run(to + static_cast<std::size_t>(i) * source.item,
+             from + static_cast<std::size_t>(at) * source.item, run, 1, source.item);
+    i += run;
   }
 }
 
@@ -173,28 +184,24 @@ const std::byte* Fused::load(const Source& source, const std::byte* base, std::b
     gather(source, base, own, first, n);
     return own;
   }
-  const std::int64_t at = source.period == 1 ? 0 : first % source.period;
-  if (source.period <= kBlock) return own + static_cast<std::size_t>(at) * source.item;
+  if (laid_out(source)) return own;
+  const std::int64_t at = first % source.period;
   if (at + n <= source.period) return base + static_cast<std::size_t>(at) * source.item;
-  const std::int64_t head = source.period - at;
-  copy_run(own, base + static_cast<std::size_t>(at) * source.item, head, 1, source.item);
-  copy_run(own + static_cast<std::size_t>(head) * source.item, base, n - head, 1, source.item);
+  expand(source, base, own, first, n);
   return own;
 }
 
 Fused::Failure Fused::run(const std::byte* const* sources, std::byte* const* outs,
                           std::int64_t begin, std::int64_t end, std::byte* scratch,
                           const Call& call, Sink* sink) const {
-  const std::int64_t most = std::min(kBlock, end - begin);
+  const std::int64_t most = std::min(block_, end - begin);
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     const Source& source = sources_[i];
-    if (source.access != Access::kPeriodic || source.period > kBlock) continue;
-    const std::int64_t spread = source.period == 1 ? 0 : std::min(source.period, end);
-    expand(source, sources[i], scratch + source.offset, std::min(most + spread, most + kBlock));
+    if (laid_out(source)) expand(source, sources[i], scratch + source.offset, begin, most);
   }
   std::array<const std::byte*, kMostInputs> in{};
-  for (std::int64_t first = begin; first < end; first += kBlock) {
-    const std::int64_t n = std::min(kBlock, end - first);
+  for (std::int64_t first = begin; first < end; first += block_) {
+    const std::int64_t n = std::min(block_, end - first);
     const std::byte* result = nullptr;
     for (std::size_t s = 0; s < steps_.size(); ++s) {
       const Step& step = steps_[s];

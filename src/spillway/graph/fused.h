@@ -71,7 +71,13 @@ class Fused {
     std::size_t offset = 0;
   };
 
-  static void expand(const Source& source, const std::byte* from, std::byte* to, std::int64_t n);
+  // Short periods are laid out for a block when run() begins: from then on every block sees the
+  // same.
+  bool laid_out(const Source& source) const {
+    return source.access == Access::kPeriodic && block_ % source.period == 0;
+  }
+  static void expand(const Source& source, const std::byte* from, std::byte* to, std::int64_t begin,
+                     std::int64_t n);
   static void gather(const Source& source, const std::byte* from, std::byte* to, std::int64_t first,
                      std::int64_t n);
   const std::byte* load(const Source& source, const std::byte* base, std::byte* scratch,
@@ -82,6 +88,7 @@ class Fused {
   std::vector<Source> sources_;
   std::vector<Step> steps_;
   std::size_t scratch_ = 0;
+  std::int64_t block_ = kBlock;  // items at a time: whole periods, so that operands stay aligned
 };
 
 }  // namespace spillway::graph

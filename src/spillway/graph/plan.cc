@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "spillway/base/clock.h"
 #include "spillway/base/mutex.h"
 #include "spillway/base/workers.h"
 #include "spillway/graph/run_op.h"
@@ -14,6 +15,10 @@ constexpr std::size_t kTileBytes = 512 * 1024;  // what passes between steps sta
 // Work on fewer items than this is not worth a second thread; more is handed out in such pieces.
 constexpr std::int64_t kPiece = std::int64_t{1} << 16;
 constexpr std::int64_t kWorthIt = 2 * kPiece;
+// Where the time is known: waking a thread and moving the data to its cache costs tens of
+// microseconds, of which a shorter step gets too little back.
+constexpr std::int64_t kSharedNs = 200'000;
+constexpr std::int64_t kTimed = 4096;  // items: reading the clock costs as much as some hundreds
 
 std::size_t bytes_of(const Spec& spec) {
   return static_cast<std::size_t>(spec.shape.count()) * size_of(spec.dtype);
@@ -135,21 +140,35 @@ const Plan::Value& Plan::base_of(int value) const {
   return *v;
 }
 
+bool Plan::Pace::worth_sharing(std::int64_t items, std::int64_t steps) const {
+  const std::int64_t item_ps = item_ps_.load(std::memory_order_relaxed);
+  return item_ps == 0 ? items * steps >= kWorthIt : items * item_ps / 1000 >= kSharedNs;
+}
+
+void Plan::Pace::note(std::int64_t ns, std::int64_t items) {
+  item_ps_.store(std::max<std::int64_t>(1, ns * 1000 / items), std::memory_order_relaxed);
+}
+
 void Plan::run_fused(const Step& step, Running& running) const {
   const std::vector<const std::byte*> in = running.inputs(step);
   const std::vector<std::byte*> out = running.outputs(step);
   const std::int64_t items = running.rows * step.fused->row_items();
   const Call call = running.call();
   Fused::Failure first;
-  if (running.width == 1 || items * step.fused->steps() < kWorthIt) {
-    first = step.fused->run(in.data(), out.data(), 0, items, running.scratch, call);
+  const auto run = [&](std::int64_t begin, std::int64_t end, std::byte* scratch) {
+    const std::int64_t started = end - begin >= kTimed ? thread_cpu_ns() : 0;
+    const auto failure = step.fused->run(in.data(), out.data(), begin, end, scratch, call);
+    if (started != 0) step.pace->note(thread_cpu_ns() - started, end - begin);
+    return failure;
+  };
+  if (running.width == 1 || !step.pace->worth_sharing(items, step.fused->steps())) {
+    first = run(0, items, running.scratch);
   } else {
     const std::int64_t pieces = (items + kPiece - 1) / kPiece;
     Mutex mutex;
     parallel_ranges(pieces, [&](std::int64_t piece, int slot) {
-      const auto failure =
-          step.fused->run(in.data(), out.data(), piece * kPiece,
-                          std::min(items, (piece + 1) * kPiece), running.scratch_of(slot), call);
+      const std::int64_t begin = piece * kPiece;
+      const auto failure = run(begin, std::min(items, begin + kPiece), running.scratch_of(slot));
       const MutexLock lock(mutex);
       if (failure.step >= 0 && (first.step < 0 || failure.item < first.item)) first = failure;
     });

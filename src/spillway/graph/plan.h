@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -53,14 +54,24 @@ class Plan {
     std::size_t offset = 0;  // kArena: bytes into a row's arena, times the tile's rows
     Tensor constant;
   };
+  // What an item of a fused step cost when it last ran: whether a second thread would pay. A hint,
+  // shared by all who run the plan.
+  class Pace {
+   public:
+    bool worth_sharing(std::int64_t items, std::int64_t steps) const;
+    void note(std::int64_t ns, std::int64_t items);
+
+   private:
+    std::atomic<std::int64_t> item_ps_{0};  // 0: not known yet
+  };
   enum class Kind : std::uint8_t { kFused, kFold, kKernel, kCompute };
   struct Step {
     Kind kind = Kind::kKernel;
     NodePtr node;
-    std::vector<NodePtr> fused_nodes;
     std::vector<int> in;   // values
     std::vector<int> out;  // values
     std::shared_ptr<const Fused> fused;
+    std::shared_ptr<Pace> pace = std::make_shared<Pace>();
     Fold fold;
     FoldShape fold_shape;
     std::size_t fold_item = 0;  // bytes of an item that comes in

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "spillway/graph/paired.h"
 #include "spillway/graph/plan.h"
 #include "spillway/graph/run_op.h"
 
@@ -294,27 +295,52 @@ class Planner {
     return false;
   }
 
+  // The loop of a member and the next one, where nobody else reads what passes between them.
+  LoopFn pair_with_next(const Group& group, std::size_t m) {
+    if (m + 1 >= group.members.size()) return nullptr;
+    const Pending& first = *group.members[m];
+    const Pending& second = *group.members[m + 1];
+    const int between = first.out[0];
+    if (first.in.size() != 2 || second.in.size() != 2 || second.in[0] != between) return nullptr;
+    const auto reads = [&](const Pending* member) {
+      return std::count(member->in.begin(), member->in.end(), between);
+    };
+    std::ptrdiff_t readers = 0;
+    for (const Pending* member : group.members) readers += reads(member);
+    if (group.fold != nullptr) readers += reads(group.fold);
+    if (readers != 1 || read_outside(between, group)) return nullptr;
+    return paired_loop(first.node->op().name, second.node->op().name, value(between).spec.dtype);
+  }
+
   Status fused_step(const Group& group) {
     Plan::Step step;
     step.kind = group.fold == nullptr ? Plan::Kind::kFused : Plan::Kind::kFold;
     auto fused = std::make_shared<Fused>(value(group.members[0]->out[0]).spec.shape);
     std::unordered_map<int, Fused::Ref> refs;
-    for (const Pending* member : group.members) {
-      std::vector<Fused::Ref> in;
-      for (const int v : member->in) {
-        auto found = refs.find(v);
-        if (found == refs.end()) {
-          const Plan::Value& source = value(v);
-          found = refs.emplace(v, fused->source(source.spec.dtype, source.spec.shape,
-                                                value(root(v)).batched))
-                      .first;
-          step.in.push_back(v);
-        }
-        in.push_back(found->second);
+    const auto operand = [&](int v) {
+      auto found = refs.find(v);
+      if (found == refs.end()) {
+        const Plan::Value& source = value(v);
+        found = refs.emplace(v, fused->source(source.spec.dtype, source.spec.shape,
+                                              value(root(v)).batched))
+                    .first;
+        step.in.push_back(v);
       }
-      const Ready r = ready(*member);
-      SW_ASSIGN(Loop loop,
-                member->node->op().loop({r.in, r.out, r.constants, member->node->attrs()}));
+      return found->second;
+    };
+    for (std::size_t m = 0; m < group.members.size(); ++m) {
+      const Pending* member = group.members[m];
+      std::vector<Fused::Ref> in;
+      for (const int v : member->in) in.push_back(operand(v));
+      Loop loop;
+      if (const LoopFn both = pair_with_next(group, m)) {
+        member = group.members[++m];
+        in.push_back(operand(member->in[1]));
+        loop.fn = both;
+      } else {
+        const Ready r = ready(*member);
+        SW_ASSIGN(loop, member->node->op().loop({r.in, r.out, r.constants, member->node->attrs()}));
+      }
       if (loop.fn == nullptr) return internal_bug(member->node->op().name, ": no loop");
       const int out = member->out[0];
       int stored = -1;
@@ -323,7 +349,6 @@ class Planner {
         step.out.push_back(out);
       }
       refs[out] = fused->step(std::move(loop), in, value(out).spec.dtype, stored);
-      step.fused_nodes.push_back(member->node);
     }
     fused->finish();
     plan_->scratch_ = std::max(plan_->scratch_, fused->scratch());

@@ -13,6 +13,9 @@ TEST(ClipByValueOp, KeepsItemsBetweenBounds) {
   check_op({.op = "clip_by_value",
             .inputs = {i32({2}, {1, 9}), i32({2}, {3, 3}), i32({}, {5})},
             .expect = {i32({2}, {3, 5})}});
+  check_op({.op = "clip_by_value",
+            .inputs = {f32({2}, {-5, 5}), f32({}, {nan}), f32({}, {1})},
+            .expect = {f32({2}, {nan, nan})}});
   expect_refused("clip_by_value", {f32({}, {1}), f32({2}, {0, 1}), f32({}, {3})}, {},
                  "Shapes () and (2,) are incompatible");
 }
