@@ -325,6 +325,22 @@ void bind_graph(nb::module_& m) {
         make_graph_function(graph::Graph::make(std::move(params), std::move(outs)),
                             structure_of(structure), code, name));
   });
+  // The function, and the tensors of an outer trace it takes values from.
+  m.def("closed_function",
+        [](nb::list parameters, nb::list results, std::int64_t mark, nb::handle structure,
+           const std::string& code, const std::string& name) {
+          std::vector<graph::NodePtr> params;
+          for (nb::handle p : parameters) params.push_back(operand_of(p.ptr()).node);
+          const std::vector<Operand> outs = operands_of(results);
+          graph::Closed closed = value_or_throw(graph::close_over(params, outs, mark));
+          nb::list captures;
+          for (Operand& captured : closed.captures) {
+            captures.append(steal(tensor_to_python(std::move(captured))));
+          }
+          FunctionPtr function =
+              make_graph_function(std::move(closed.graph), structure_of(structure), code, name);
+          return nb::make_tuple(function_to_python(std::move(function)), captures);
+        });
   m.def("next_serial", [] { return graph::next_serial(); });
   m.def("switch_case", [](nb::handle index, nb::list branches, std::int64_t mark) {
     std::vector<std::vector<Operand>> all;

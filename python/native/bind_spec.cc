@@ -8,6 +8,7 @@
 
 #include "bindings.h"
 #include "objects.h"
+#include "spillway/pipeline/dataset_template.h"
 #include "spillway/pipeline/operator.h"
 
 namespace nb = nanobind;
@@ -135,6 +136,23 @@ NativeNode make_node(const std::string& op, nb::list params, nb::list inputs,
   std::vector<NodePtr> nodes;
   for (nb::handle input : inputs) nodes.push_back(nb::cast<NativeNode&>(input).node);
   return {value_or_throw(Node::make(*def, std::move(values), std::move(nodes), line, name))};
+}
+
+// None where the pipeline cannot be a form. Holes: (node, parameter, part, value).
+nb::object template_function(const NativeNode& dataset, nb::list holes, nb::list given,
+                             nb::handle values, const NativeStructure& output,
+                             const std::string& code, const std::string& name) {
+  DatasetTemplate form;
+  form.dataset = dataset.node;
+  for (nb::handle hole : holes) {
+    form.holes.push_back({nb::cast<NativeNode&>(hole[0]).node, nb::cast<std::size_t>(hole[1]),
+                          nb::cast<std::size_t>(hole[2]), nb::cast<std::size_t>(hole[3])});
+  }
+  for (nb::handle node : given) form.given.push_back(nb::cast<NativeNode&>(node).node);
+  if (!values.is_none()) form.values = nb::cast<NativeFunction&>(values).function;
+  auto made = make_template_function(std::move(form), output.structure, code, name);
+  if (!made.ok() && made.error().code() == Code::kUnimplemented) return nb::none();
+  return function_to_python(value_or_throw(std::move(made)));
 }
 
 NativeNode node_from_json(const std::string& text, nb::dict functions) {
@@ -374,6 +392,9 @@ void bind_spec(nb::module_& m) {
       .def("to_json", [](const NativeNode& n) { return value_or_throw(to_json(*n.node)); })
       .def("__repr__", [](const NativeNode& n) { return n.node->to_string(); });
   m.def("node", &make_node, nb::arg("op"), nb::arg("params"), nb::arg("inputs"), nb::arg("line"),
+        nb::arg("name"));
+  m.def("template_function", &template_function, nb::arg("dataset"), nb::arg("holes"),
+        nb::arg("given"), nb::arg("values").none(), nb::arg("output"), nb::arg("code"),
         nb::arg("name"));
   m.def("node_from_json", &node_from_json);
   m.def("read_quarantine", &quarantined);

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spillway import _native, functions, nest, opaque, policies, tracing
+from spillway import _native, functions, nest, opaque, policies, templates, tracing
 from spillway._operators import definitions
 from spillway.lines import user_line
 from spillway.specs import DatasetSpec
@@ -98,7 +98,7 @@ def _convert(kind: str, value: Any, op: str, name: str) -> Any:
     if kind == "str":
         return os.fspath(value) if isinstance(value, os.PathLike) else value
     if kind in ("element", "slices"):
-        return element(value, kind == "slices")
+        return element(value, kind == "slices", rows=kind == "slices")
     if kind == "signature":
         return to_structure(value, lists=True)
     if kind == "shapes":
@@ -109,23 +109,36 @@ def _convert(kind: str, value: Any, op: str, name: str) -> Any:
     return value
 
 
-def _int(value: Any, op: str, name: str) -> int:
+def _int(value: Any, op: str, name: str) -> Any:
+    if isinstance(value, templates.Hole):
+        return value
+    if opaque.form() is not None and templates.is_traced(value):
+        return templates.Hole(value)
     try:
         return int(value.__index__()) if hasattr(value, "__index__") else int(np.asarray(value)[()])
     except (TypeError, ValueError) as error:
         raise TypeError(f"{op}: {name} must be an integer: {value!r}") from error
 
 
-def element(value: Any, adopt: bool) -> Any:
-    """A nest of values as a constant of the engine's; inside a trace, one of the same types."""
-    if opaque.tracing():
-        from spillway.symbolic import stand_in
+def element(value: Any, adopt: bool, *, rows: bool = False) -> Any:
+    """A nest of values as a constant of the engine's; inside a trace, one of the same types.
 
-        lists = nest.map_structure(
-            lambda leaf: to_tensor(leaf) if isinstance(leaf, list) else leaf, value
-        )
-        value = nest.map_structure(stand_in, lists)
-    return _native.element(value, None, adopt)
+    `adopt`: arrays are not copied. `rows`: their first dimensions are counted out as elements.
+    """
+    if not opaque.tracing():
+        return _native.element(value, None, adopt)
+    from spillway.symbolic import stand_in
+
+    lists = nest.map_structure(
+        lambda leaf: to_tensor(leaf) if isinstance(leaf, list) else leaf, value
+    )
+    form = opaque.form()
+    if form is None:
+        return _native.element(nest.map_structure(stand_in, lists), None, adopt)
+    parts = templates.element_parts(lists, rows)
+    made = _native.element(nest.map_structure(templates.stand_in_for, lists), None, adopt)
+    form.note_parts(made, parts)
+    return made
 
 
 def calls(value: Any) -> int | None:
@@ -158,14 +171,15 @@ def function(
                 raise
             found = tracing.Traced(None, "fails for every element")
         return _finish(call, found, output)
-    code, name = functions.fingerprint(call), functions.name_of(call)
-    return _native.function(call, output, code, name, False, "")
+    return _finish(call, tracing.Traced(None), output)
 
 
 def _finish(call: Callable[..., Any], found: tracing.Traced, output: Any = None) -> Any:
     """The traced function, or the Python one with the reason why."""
     if found.function is not None:
         return found.function
+    if opaque.form() is not None:
+        raise tracing.TraceBreak("has a function inside that runs as Python")
     output = found.structure if output is None else output
     why = f"{found.line}: {found.why}" if found.line else found.why
     code, name = functions.fingerprint(call), functions.name_of(call)
@@ -210,4 +224,9 @@ def make(
     nodes = [dataset._node for dataset in inputs]
     if policy:
         params = params + policies.params(policy)
-    return Dataset(_native.node(op, params, nodes, user_line(), name or ""))
+    form = opaque.form()
+    if form is None:
+        return Dataset(_native.node(op, params, nodes, user_line(), name or ""))
+    node = _native.node(op, form.stand_ins(params), nodes, user_line(), name or "")
+    form.place(node, params)
+    return Dataset(node)

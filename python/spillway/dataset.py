@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from spillway import _native, functions, nest, opaque, policies, tracing
+from spillway import _native, functions, nest, opaque, policies, templates, tracing
 from spillway._operators import Operators
 from spillway.audit import Audit, Report
 from spillway.building import (
@@ -236,7 +236,7 @@ class Dataset(Operators):
                 "Invalid `args`. The length of `args` should be between 1 and 3 but was "
                 f"{len(args)}."
             )
-        numbers = [int(a) for a in args]
+        numbers = [templates.size(a) for a in args]
         start, stop, step = (0, numbers[0], 1) if len(numbers) == 1 else (*numbers, 1)[:3]
         dtype = as_dtype(output_type).name
         return make("range", [start, stop, step, dtype], [], name)
@@ -259,7 +259,7 @@ class Dataset(Operators):
         >>> list(sw.Dataset.from_tensor_slices({"x": [1, 2], "y": [3, 4]}))
         [{'x': np.int32(1), 'y': np.int32(3)}, {'x': np.int32(2), 'y': np.int32(4)}]
         """
-        return make("from_tensor_slices", [element(tensors, True)], [], name, policy)
+        return make("from_tensor_slices", [element(tensors, True, rows=True)], [], name, policy)
 
     @staticmethod
     def from_generator(
@@ -461,7 +461,7 @@ class Dataset(Operators):
 
         shapes = padding.shapes(self, padded_shapes)
         values = padding.values(self, padding_values)
-        params = [int(batch_size), shapes, values, bool(drop_remainder)]
+        params = [templates.size(batch_size), shapes, values, bool(drop_remainder)]
         return make("padded_batch", params, [self], name, policy)
 
     def interleave(
@@ -488,8 +488,8 @@ class Dataset(Operators):
         function = dataset_function(map_func, output_signature, self._node.structure)
         params = [
             function,
-            int(cycle_length),
-            1 if block_length is None else int(block_length),
+            templates.size(cycle_length),
+            1 if block_length is None else templates.size(block_length),
             calls(num_parallel_calls),
             deterministic,
         ]

@@ -12,6 +12,7 @@ class _Notes(threading.local):
     reasons: list[str] | None = None
     size = 1
     tensors: list[Any] | None = None
+    form: Any = None
 
 
 _notes = _Notes()
@@ -36,14 +37,20 @@ def size() -> int:
     return _notes.size
 
 
+def form() -> Any:
+    """The form that the function being traced is made into, if it is."""
+    return _notes.form
+
+
 @contextlib.contextmanager
-def noted(size: int = 1) -> Iterator[list[str]]:
-    """Collects the reasons that come up inside."""
-    before, _notes.reasons, _notes.size = _notes.reasons, [], size
+def noted(size: int = 1, form: Any = None) -> Iterator[list[str]]:
+    """Collects the reasons that come up inside; `form` what makes a dataset there."""
+    before = _notes.reasons, _notes.size, _notes.form
+    _notes.reasons, _notes.size, _notes.form = [], size, form
     try:
         yield _notes.reasons
     finally:
-        _notes.reasons = before
+        _notes.reasons, _notes.size, _notes.form = before
 
 
 def keep(tensor: Any) -> None:

@@ -16,7 +16,13 @@ from spillway.tensor import Tensor
 MAKES_DATASETS = "makes datasets, which Python puts together for each element"
 _DATASETS = tuple(
     os.path.join(PACKAGE, *name.split("/"))
-    for name in ("dataset.py", "building.py", "tf/data/dataset.py", "tf/data/experimental.py")
+    for name in (
+        "dataset.py",
+        "building.py",
+        "templates.py",
+        "tf/data/dataset.py",
+        "tf/data/experimental.py",
+    )
 )
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from spillway import _native, functions, nest, opaque, purity, traced_arrays
+from spillway import _native, functions, nest, opaque, purity, templates, traced_arrays
 from spillway.errors import SpillwayError
 from spillway.lines import PACKAGE, describe, with_source
 from spillway.specs import DatasetSpec, TensorSpec
@@ -26,6 +26,8 @@ from spillway.tensor_convert import is_tensor, to_tensor
 traced_arrays.install()
 # Errors that no value of an element could have avoided.
 _CERTAIN = (SpillwayError, KeyError, NameError, AttributeError)
+GIVEN_DATASETS = "is given datasets"
+_OF_FORMS = {MAKES_DATASETS, GIVEN_DATASETS}
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ def trace(call: Callable[..., Any], structure: Any, declared: Any = None) -> Tra
     effect = purity.effect(call)
     if effect is not None:
         return Traced(None, effect.why, effect.line)
+    mark = _native.next_serial()
     try:
         parameters, values, found, reasons = _call(call, structure, 1)
         if MAKES_DATASETS in reasons:  # what differs in a second pass is not known before it runs
@@ -77,10 +80,63 @@ def trace(call: Callable[..., Any], structure: Any, declared: Any = None) -> Tra
             return Traced(None, "its result is declared otherwise")
         found = declared
     if reasons:
-        return Traced(None, reasons[0], "", found)
+        form = _form(call, structure) if set(reasons) <= _OF_FORMS else None
+        return Traced(form, "" if form else reasons[0], structure=found)
+    return Traced(_function(call, structure, parameters, values, found, mark), structure=found)
+
+
+def _function(
+    call: Callable[..., Any], structure: Any, parameters: Any, values: Any, found: Any, mark: int
+) -> Any:
+    """The graph of what was traced; what it takes from a form around it is written down there."""
     code, name = functions.fingerprint(call), functions.name_of(call)
-    native = _native.graph_function(parameters, values, found, code, name)
-    return Traced(native, structure=found)
+    form = opaque.form()
+    if form is None:
+        return _native.graph_function(parameters, values, found, code, name)
+    native, captured = _native.closed_function(parameters, values, mark, found, code, name)
+    form.note_parts(native, list(enumerate(captured)))
+    form.seen.append(repr(structure))
+    return native
+
+
+def _form(call: Callable[..., Any], structure: Any) -> Any:
+    """A function that makes a dataset of each element, as a form; None where it cannot be one.
+
+    Two passes with other stand-ins must see the same types everywhere: then no graph inside was
+    made for a size that another element does not have.
+    """
+    mark, around = _native.next_serial(), opaque.form()
+    passes = []
+    try:
+        for size in (1, 2):
+            form = templates.Form()
+            with opaque.noted(size, form) as reasons, opaque.kept() as checks, _watched():
+                parameters = [_parameter(leaf) for leaf in structure.leaves()]
+                result = call(*_arguments(structure, parameters))
+            if reasons or checks or not _is_dataset(result):
+                return None
+            form.seen.append(repr(result._node.structure))
+            passes.append((form, parameters, result))
+    except (TraceBreak, SpillwayError, TypeError, ValueError):
+        return None  # a stand-in would not do: each element is left to Python
+    (form, parameters, result), (other, *_) = passes
+    if form.seen != other.seen or len(form.values) != len(other.values):
+        return None
+    code, name = functions.fingerprint(call), functions.name_of(call)
+    values = None
+    if form.values:
+        specs = [_native.Structure.tensor(v._dtype_name, v._dims) for v in form.values]
+        plain = [p for p in parameters if is_tensor(p)]
+        tuple_of = _native.Structure.tuple(specs)
+        values, captured = _native.closed_function(plain, form.values, mark, tuple_of, code, name)
+        if captured:
+            return None  # takes its values from a form around it
+    if around is not None:
+        around.seen.append(repr(structure))
+    output = _native.Structure.dataset(result._node.structure, ())
+    return _native.template_function(
+        result._node, form.holes, form.given, values, output, code, name
+    )
 
 
 def trace_scan(call: Callable[..., Any], state: Any, element: Any) -> Traced:
@@ -110,12 +166,15 @@ def _call(call: Callable[..., Any], structure: Any, size: int) -> tuple[Any, Any
     """One pass: parameters, the results' tensors and structure, and what only Python can do."""
     with opaque.noted(size) as reasons, opaque.kept() as checks:
         parameters = [_parameter(leaf) for leaf in structure.leaves()]
-        element = structure.give(parameters)
-        arguments = tuple(element) if structure.kind == "tuple" else (element,)
         with _watched():
-            result = call(*arguments)
+            result = call(*_arguments(structure, parameters))
         values, found = _taken(result)
     return parameters, values + checks, found, reasons
+
+
+def _arguments(structure: Any, parameters: list[Any]) -> tuple[Any, ...]:
+    element = structure.give(parameters)
+    return tuple(element) if structure.kind == "tuple" else (element,)
 
 
 def _parameter(leaf: Any) -> Any:
@@ -124,9 +183,14 @@ def _parameter(leaf: Any) -> Any:
     from spillway.dataset import Dataset
     from spillway.structures import from_structure
 
-    opaque.note("is given datasets")
     spec = from_structure(leaf.children[0])
-    return Dataset.from_generator(tuple, output_signature=spec)
+    stands_for = Dataset.from_generator(tuple, output_signature=spec)
+    form = opaque.form()
+    if form is None:
+        opaque.note(GIVEN_DATASETS)
+    else:
+        form.given.append(stands_for._node)
+    return stands_for
 
 
 def placeholder(structure: Any) -> Any:

@@ -199,4 +199,12 @@ Result<NodePtr> make_while(std::span<const Operand> state, std::span<const NodeP
   return Node::make(while_op, std::move(inputs), std::move(attrs), std::move(site));
 }
 
+Result<Closed> close_over(std::span<const NodePtr> parameters, std::span<const Operand> results,
+                          std::int64_t mark) {
+  Closing closing(mark);
+  closing.collect(results, parameters);
+  SW_ASSIGN(GraphPtr graph, closing.close(results, parameters));
+  return Closed{std::move(graph), closing.captures()};
+}
+
 }  // namespace spillway::graph

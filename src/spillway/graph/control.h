@@ -20,4 +20,13 @@ Result<NodePtr> make_while(std::span<const Operand> state, std::span<const NodeP
                            const Operand& condition, std::span<const Operand> body,
                            std::int64_t most, std::int64_t mark, SitePtr site);
 
+// A function's results as a graph of its own: its parameters, then one for each value it takes from
+// outside, made before `mark`.
+struct Closed {
+  GraphPtr graph;
+  std::vector<Operand> captures;
+};
+Result<Closed> close_over(std::span<const NodePtr> parameters, std::span<const Operand> results,
+                          std::int64_t mark);
+
 }  // namespace spillway::graph

@@ -82,7 +82,7 @@ struct Plan::Running {
       case Place::kParameter:
         return const_cast<std::byte*>(
                    request.parameters[static_cast<std::size_t>(value.index)].data()) +
-               static_cast<std::size_t>(first) * bytes_of(value.spec);
+               (value.batched ? static_cast<std::size_t>(first) * bytes_of(value.spec) : 0);
       case Place::kConstant:
         return const_cast<std::byte*>(value.constant.data());
       case Place::kResult:
@@ -113,10 +113,10 @@ struct Plan::Running {
     const Value& value = plan.values_[static_cast<std::size_t>(v)];
     const Shape shape = base.batched ? value.spec.shape.with_leading(rows) : value.spec.shape;
     switch (base.place) {
-      case Place::kParameter:
-        return request.parameters[static_cast<std::size_t>(base.index)]
-            .slice(first, first + rows)
-            .reshaped(shape);
+      case Place::kParameter: {
+        const Tensor& given = request.parameters[static_cast<std::size_t>(base.index)];
+        return (base.batched ? given.slice(first, first + rows) : given).reshaped(shape);
+      }
       case Place::kConstant:
         return base.constant.reshaped(shape);
       case Place::kTensor:
@@ -415,19 +415,13 @@ Plan::Outcome Plan::run(const Request& request) const {
   running.rows = request.rows;
   for (std::size_t i = 0; i < results_.size(); ++i) {
     const Value& base = base_of(results_[i]);
-    const Shape& row = values_[static_cast<std::size_t>(results_[i])].spec.shape;
-    if (base.place == Place::kConstant) {
-      const Tensor one = base.constant.reshaped(row);
-      auto made =
-          stack(request.account, std::vector<Tensor>(static_cast<std::size_t>(request.rows), one),
-                request.ask);
-      if (!made.ok()) return give_up(std::move(made).status());
-      outcome.results.push_back(std::move(made).value());
-    } else {
-      auto made = running.tensor(results_[i]);
-      if (!made.ok()) return give_up(std::move(made).status());
-      outcome.results.push_back(std::move(made).value());
+    auto made = running.tensor(results_[i]);
+    if (made.ok() && !base.batched) {
+      const std::vector<Tensor> rows(static_cast<std::size_t>(request.rows), made.value());
+      made = stack(request.account, rows, request.ask);
     }
+    if (!made.ok()) return give_up(std::move(made).status());
+    outcome.results.push_back(std::move(made).value());
   }
   for (const Tensor& result : outcome.results) {
     if (result.buffer() != nullptr) result.buffer()->touch();

@@ -16,13 +16,15 @@ namespace spillway::graph {
 // Runs any number of rows, a cache-sized tile of them at a time. Immutable and thread-safe.
 class Plan {
  public:
-  // `rows`: what one row of each parameter looks like, fully known. Null: a shape inside depends on
-  // values, so rows have to be run one by one, op by op. kUser errors where shapes do not fit.
+  // `rows`: what one row of each parameter looks like, fully known; the last `shared` of them are
+  // one value for all rows. Null: a shape inside depends on values, so rows have to be run one by
+  // one, op by op. kUser errors where shapes do not fit.
   static Result<std::shared_ptr<const Plan>> make(const GraphPtr& graph, std::span<const Spec> rows,
-                                                  const AccountPtr& account);
+                                                  const AccountPtr& account,
+                                                  std::size_t shared = 0);
 
   struct Request {
-    std::span<const Tensor> parameters;  // [rows, ...]
+    std::span<const Tensor> parameters;  // [rows, ...]; shared ones as they are
     std::int64_t rows = 1;
     Call call;
     AccountPtr account;

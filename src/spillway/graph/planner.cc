@@ -26,10 +26,10 @@ class Planner {
   }
 
   // False: not possible for fixed shapes.
-  Result<bool> build(std::span<const Spec> rows) {
+  Result<bool> build(std::span<const Spec> rows, std::size_t shared) {
     const Graph& graph = *plan_->graph_;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      const int v = add(rows[i], true);
+      const int v = add(rows[i], i + shared < rows.size());
       value(v).place = Plan::Place::kParameter;
       value(v).index = static_cast<int>(i);
       ids_[{graph.parameters()[i].get(), 0}] = v;
@@ -107,7 +107,8 @@ class Planner {
       constants.push_back(is_constant ? &input.constant : nullptr);
       shapes.push_back(is_constant && is_integer(input.spec.dtype) ? shape_from(input.constant)
                                                                    : std::nullopt);
-      batched |= input.batched;
+      // What is computed from shared parameters alone is computed for every row all the same.
+      batched |= input.batched || value(root(v)).place == Plan::Place::kParameter;
       known &= is_constant;
     }
     const OpDef& op = node->op();
@@ -482,9 +483,9 @@ class Planner {
 };
 
 Result<std::shared_ptr<const Plan>> Plan::make(const GraphPtr& graph, std::span<const Spec> rows,
-                                               const AccountPtr& account) {
+                                               const AccountPtr& account, std::size_t shared) {
   Planner planner(graph, account);
-  SW_ASSIGN(const bool fixed, planner.build(rows));
+  SW_ASSIGN(const bool fixed, planner.build(rows, shared));
   if (!fixed) return std::shared_ptr<const Plan>();
   return std::shared_ptr<const Plan>(planner.take());
 }

@@ -28,9 +28,15 @@ class GraphFunction final : public Function {
         parts_(std::move(parts)) {}
 
   Outcome call(const Chunk& rows, const CallContext& context) override {
+    return call_with(rows, {}, context);
+  }
+
+  // With values for the graph's last parameters, the same for all rows.
+  Outcome call_with(const Chunk& rows, std::span<const Tensor> captured,
+                    const CallContext& context) {
     const bool blocks = std::all_of(rows.columns().begin(), rows.columns().end(),
                                     [](const Column& column) { return column.is_block(); });
-    if (!blocks || rows.columns().empty()) return one_by_one(rows, context);
+    if (!blocks || rows.columns().empty()) return one_by_one(rows, captured, context);
     std::vector<Spec> specs;
     std::vector<Tensor> parameters;
     for (const Column& column : rows.columns()) {
@@ -38,12 +44,16 @@ class GraphFunction final : public Function {
       specs.push_back({block.dtype(), block.shape().without_leading()});
       parameters.push_back(block);
     }
-    auto found = plan_for(specs, context.account);
+    for (const Tensor& value : captured) {
+      specs.push_back({value.dtype(), value.shape()});
+      parameters.push_back(value);
+    }
+    auto found = plan_for(specs, captured.size(), context.account);
     if (!found.ok()) return {{}, std::move(found).status()};
     if (found.value() == nullptr) {
-      return parts_.empty() ? one_by_one(rows, context) : part_by_part(rows, context);
+      return parts_.empty() ? one_by_one(rows, captured, context) : part_by_part(rows, context);
     }
-    return at_once(*found.value(), parameters, rows.rows(), context);
+    return at_once(*found.value(), parameters, rows.columns().size(), rows.rows(), context);
   }
 
   StructurePtr output() const override { return output_; }
@@ -84,10 +94,10 @@ class GraphFunction final : public Function {
   }
 
   // All rows as blocks; a row that fails ends them.
-  Outcome at_once(const Plan& plan, std::vector<Tensor> parameters, std::int64_t rows,
-                  const CallContext& context) {
+  Outcome at_once(const Plan& plan, std::vector<Tensor> parameters, std::size_t own,
+                  std::int64_t rows, const CallContext& context) {
     rows = affordable(plan, rows, context);
-    for (Tensor& parameter : parameters) {
+    for (Tensor& parameter : std::span(parameters).first(own)) {
       if (parameter.shape()[0] != rows) parameter = parameter.slice(0, rows);
     }
     const Plan::Request request{parameters,
@@ -100,7 +110,9 @@ class GraphFunction final : public Function {
     note_time(now_ns() - begin, rows);
     if (!done.error.ok()) {
       Outcome outcome;
-      if (done.failed > 0) outcome = at_once(plan, std::move(parameters), done.failed, context);
+      if (done.failed > 0) {
+        outcome = at_once(plan, std::move(parameters), own, done.failed, context);
+      }
       if (outcome.error.ok()) outcome.error = std::move(done.error);
       return outcome;
     }
@@ -112,13 +124,15 @@ class GraphFunction final : public Function {
   }
 
   // Rows of different shapes, or shapes that depend on values.
-  Outcome one_by_one(const Chunk& rows, const CallContext& context) {
+  Outcome one_by_one(const Chunk& rows, std::span<const Tensor> captured,
+                     const CallContext& context) {
     Outcome outcome;
     std::vector<Row> made;
     std::size_t bytes = 0;
     for (std::int64_t i = 0; i < rows.rows(); ++i) {
       if (i > 0 && (bytes >= context.bytes || now_ns() >= context.deadline_ns)) break;
-      auto row = one(rows.row(i).values, {context.first_index + i, context.epoch}, context.account);
+      auto row = one(rows.row(i).values, captured, {context.first_index + i, context.epoch},
+                     context.account);
       if (!row.ok()) {
         outcome.error = std::move(row).status();
         break;
@@ -130,23 +144,26 @@ class GraphFunction final : public Function {
     return outcome;
   }
 
-  Result<std::vector<Tensor>> one(const std::vector<Tensor>& values, const graph::Call& call,
-                                  const AccountPtr& account) {
+  Result<std::vector<Tensor>> one(std::vector<Tensor> values, std::span<const Tensor> captured,
+                                  const graph::Call& call, const AccountPtr& account) {
+    const std::size_t own = values.size();
+    values.insert(values.end(), captured.begin(), captured.end());
     std::vector<Spec> specs;
     std::vector<Tensor> blocks;
     specs.reserve(values.size());
     blocks.reserve(values.size());
     for (const Tensor& value : values) specs.push_back({value.dtype(), value.shape()});
-    SW_ASSIGN(const PlanPtr plan, plan_for(specs, account));
+    SW_ASSIGN(const PlanPtr plan, plan_for(specs, captured.size(), account));
     if (plan == nullptr) {
       SW_ASSIGN(std::vector<Tensor> results,
                 graph::interpret(*graph_, values, account, Buffer::Ask::kOwed, call));
       results.resize(output_->components());
       return results;
     }
-    for (const Tensor& value : values) {
+    for (const Tensor& value : std::span(values).first(own)) {
       blocks.push_back(value.reshaped(value.shape().with_leading(1)));
     }
+    blocks.insert(blocks.end(), captured.begin(), captured.end());
     Plan::Outcome done = plan->run({blocks, 1, call, account, Buffer::Ask::kOwed});
     if (!done.error.ok()) return std::move(done.error);
     done.results.resize(output_->components());
@@ -158,7 +175,8 @@ class GraphFunction final : public Function {
     return out;
   }
 
-  Result<PlanPtr> plan_for(const std::vector<Spec>& specs, const AccountPtr& account) {
+  Result<PlanPtr> plan_for(const std::vector<Spec>& specs, std::size_t shared,
+                           const AccountPtr& account) {
     {
       const MutexLock lock(mutex_);
       for (auto at = plans_.begin(); at != plans_.end(); ++at) {
@@ -167,7 +185,7 @@ class GraphFunction final : public Function {
         return plans_.front().plan;
       }
     }
-    SW_ASSIGN(PlanPtr plan, Plan::make(graph_, specs, account));
+    SW_ASSIGN(PlanPtr plan, Plan::make(graph_, specs, account, shared));
     const MutexLock lock(mutex_);
     plans_.insert(plans_.begin(), Kept{specs, plan});
     if (plans_.size() > kMostPlans) plans_.pop_back();
@@ -214,7 +232,34 @@ class GraphFunction final : public Function {
   std::atomic<std::int64_t> row_ps_{0};            // picoseconds a row took last; a hint
 };
 
+// A graph function with the values it took from outside.
+class BoundFunction final : public Function {
+ public:
+  BoundFunction(std::shared_ptr<GraphFunction> of, std::vector<Tensor> captured)
+      : of_(std::move(of)), captured_(std::move(captured)) {}
+
+  Outcome call(const Chunk& rows, const CallContext& context) override {
+    return of_->call_with(rows, captured_, context);
+  }
+  StructurePtr output() const override { return of_->output(); }
+  std::string code() const override { return of_->code(); }
+  std::string name() const override { return of_->name(); }
+  bool holds_interpreter() const override { return false; }
+  bool pure() const override { return of_->pure(); }
+  bool fallible() const override { return of_->fallible(); }
+
+ private:
+  const std::shared_ptr<GraphFunction> of_;
+  const std::vector<Tensor> captured_;
+};
+
 }  // namespace
+
+FunctionPtr bind_captured(const FunctionPtr& function, std::vector<Tensor> captured) {
+  auto graph = std::dynamic_pointer_cast<GraphFunction>(function);
+  if (graph == nullptr) return nullptr;
+  return std::make_shared<BoundFunction>(std::move(graph), std::move(captured));
+}
 
 FunctionPtr make_graph_function(graph::GraphPtr graph, StructurePtr output, std::string code,
                                 std::string name) {

@@ -11,4 +11,8 @@ namespace spillway {
 FunctionPtr make_graph_function(graph::GraphPtr graph, StructurePtr output, std::string code,
                                 std::string name);
 
+// The same where the graph's last parameters are values from outside the function: it runs once
+// they are bound. Bound ones share plans. Null for a function that is not such a graph.
+FunctionPtr bind_captured(const FunctionPtr& function, std::vector<Tensor> captured);
+
 }  // namespace spillway
