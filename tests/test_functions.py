@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -463,6 +465,16 @@ def test_random_ops_in_a_function_draw_anew_for_every_element() -> None:
     assert how(ds) == [True]
     rows = values(ds)
     assert len({tuple(row) for row in rows}) == 4
+
+
+def test_a_random_op_is_traced_though_it_is_the_first_of_the_process() -> None:
+    program = (
+        "import spillway.tf as tf\n"
+        "ds = tf.data.Dataset.range(4).map(lambda x: tf.random.uniform([2]))\n"
+        "print(ds.explain().stages[-1]['native'])\n"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert told.stdout.strip() == "True", told.stderr
 
 
 def test_python_functions_of_ones_own_have_known_types() -> None:
