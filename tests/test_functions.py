@@ -517,6 +517,12 @@ def test_two_steps_in_one_loop_give_what_two_loops_give(first: str, second: str)
         np.testing.assert_array_equal(again, two(between, between) + two(between, z))
 
 
+def test_maps_in_a_row_all_happen() -> None:
+    ds = D.range(3).map(lambda x: x + 1).map(lambda x: x * 2)
+    assert how(ds) == [True]
+    assert values(ds) == [2, 4, 6]
+
+
 def test_maps_in_a_row_count_and_resume_like_stages_of_their_own(tmp_path: Path) -> None:
     def build() -> Any:
         ds = D.range(10).map(lambda x: x + 1).map(lambda x: (x, x * 2))

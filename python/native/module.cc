@@ -1,7 +1,10 @@
 #define SPILLWAY_IMPORTS_NUMPY
+#include <nanobind/stl/string_view.h>
+
 #include "bindings.h"
 #include "file_watch.h"
 #include "numpy_loops.h"
+#include "spillway/base/mutant.h"
 
 namespace nb = nanobind;
 
@@ -12,6 +15,7 @@ NB_MODULE(_native, m) {
 #else
   m.attr("test_points") = false;
 #endif
+  m.def("mutant", [](std::string_view name) { return spillway::mutant(name); });
   using namespace spillway::python;
   m.doc() = "Native half of spillway; use the package, not this module.";
   if (_import_array() < 0 || !import_ufuncs()) throw nb::python_error();

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "spillway/base/clock.h"
+#include "spillway/base/mutant.h"
 #include "spillway/base/mutex.h"
 #include "spillway/graph/interpret.h"
 #include "spillway/graph/plan.h"
@@ -70,7 +71,8 @@ class GraphFunction final : public Function {
     if (first->output_->components() != graph_->parameters().size()) return nullptr;
     const MutexLock lock(mutex_);
     if (FunctionPtr known = merged_.first.lock() == inner ? merged_.second : nullptr) return known;
-    auto both = graph::compose(*first->graph_, *graph_);
+    auto both =
+        mutant("merged_without_the_first") ? graph_ : graph::compose(*first->graph_, *graph_);
     if (!both.ok()) return nullptr;  // the stages then say what is wrong, each at its own line
     auto made = std::make_shared<GraphFunction>(
         std::move(both).value(), output_, code_, name_,
