@@ -107,18 +107,11 @@ def test_a_reducer_gives_one_result_a_key_in_their_order() -> None:
     assert values(Dataset.range(0).apply(experimental.group_by_reducer(lambda x: x, reducer))) == []
 
 
-traced = pytest.mark.skipif(
-    Dataset.range(1).map(lambda x: x).element_spec is None,
-    reason="what a function gives is not known before it is called",
-)
-
-
 def reduced(init: Any, reduce: Any, finalize: Any, key: Any = lambda x: x % 2) -> Any:
     reducer = experimental.Reducer(init, reduce, finalize)
     return Dataset.range(4).apply(experimental.group_by_reducer(key, reducer))
 
 
-@traced
 def test_what_reducers_give_is_known_where_their_functions_tell() -> None:
     scalar = tf.TensorSpec([], tf.int64)
     assert reduced(lambda k: k, lambda s, x: s + x, lambda s: s).element_spec == scalar
@@ -128,7 +121,6 @@ def test_what_reducers_give_is_known_where_their_functions_tell() -> None:
     assert growing.element_spec is None or growing.element_spec.shape == [None]
 
 
-@traced
 @pytest.mark.parametrize(
     ("init", "key", "error", "text"),
     [
@@ -144,7 +136,6 @@ def test_reducers_that_cannot_be_are_refused_when_written(
         reduced(init, lambda s, x: x, lambda s: s, key)
 
 
-@traced
 def test_what_resampling_gives_is_known_where_the_class_is() -> None:
     scalar = tf.TensorSpec([], tf.int64)
     ds = Dataset.range(4).map(lambda x: (x, x)).rejection_resample(lambda a, b: a, [0.5, 0.5])

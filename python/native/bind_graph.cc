@@ -267,11 +267,6 @@ void bind_graph(nb::module_& m) {
       .def_prop_ro("_op",
                    [](const NativeTensor& t) { return std::string(t.value.node->op().name); })
       .def_prop_ro("_line", [](const NativeTensor& t) { return t.value.node->line(); })
-      .def_prop_ro("_id",
-                   [](const NativeTensor& t) {
-                     return reinterpret_cast<std::uintptr_t>(t.value.node.get()) +
-                            static_cast<std::uintptr_t>(t.value.output);
-                   })
       .def("_view",
            [](nb::handle self) -> nb::object {  // read-only; shares the bytes of large ones
              const Tensor* value = evaluated(self.ptr());
@@ -367,13 +362,6 @@ void bind_graph(nb::module_& m) {
     new (nb::inst_ptr<NativeTensor>(made)) NativeTensor{operand_of(tensor.ptr())};
     nb::inst_mark_ready(made);
     return made;
-  });
-  m.def("graph_text", [](nb::list parameters, nb::list results) {
-    std::vector<graph::NodePtr> params;
-    std::vector<Operand> outs;
-    for (nb::handle p : parameters) params.push_back(operand_of(p.ptr()).node);
-    for (nb::handle r : results) outs.push_back(operand_of(r.ptr()));
-    return graph::Graph::make(std::move(params), std::move(outs))->describe();
   });
 }
 

@@ -1,7 +1,5 @@
 #include "spillway/graph/graph.h"
 
-#include <sstream>
-#include <unordered_map>
 #include <unordered_set>
 
 namespace spillway::graph {
@@ -83,33 +81,6 @@ Result<GraphPtr> compose(const Graph& inner, const Graph& outer) {
   }
   SW_RETURN_IF_ERROR(rewiring.run(outer.order()));
   return Graph::make(inner.parameters(), rewiring.moved(outer.results()));
-}
-
-std::string Graph::describe() const {
-  std::unordered_map<const Node*, std::string> names;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    names[parameters_[i].get()] = "arg" + std::to_string(i);
-  }
-  std::ostringstream text;
-  const auto name = [&](const Operand& operand) {
-    std::string out = "const " + operand.spec().to_string();
-    if (const auto found = names.find(operand.node.get()); found != names.end())
-      out = found->second;
-    if (operand.node->outputs().size() > 1) out += "." + std::to_string(operand.output);
-    return out;
-  };
-  for (std::size_t i = 0; i < order_.size(); ++i) {
-    const Node& node = *order_[i].node;
-    names[&node] = "%" + std::to_string(i);
-    text << "%" << i << " = " << node.op().name << "(";
-    bool comma = false;
-    for (const Operand& input : order_[i].inputs) {
-      text << (comma ? ", " : "") << name(input);
-      comma = true;
-    }
-    text << ") : " << node.outputs()[0].to_string() << "\n";
-  }
-  return text.str();
 }
 
 }  // namespace spillway::graph

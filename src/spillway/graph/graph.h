@@ -31,7 +31,6 @@ class Graph {
   bool stateful() const { return stateful_; }
   // Whether any node may fail on values.
   bool fallible() const { return fallible_; }
-  std::string describe() const;  // one line a node
 
  private:
   Graph() = default;
