@@ -22,6 +22,7 @@ nanobind_add_module(_native NB_STATIC NB_SUPPRESS_WARNINGS
   python/native/py_function.cc
   python/native/py_generator.cc
   python/native/python.cc
+  python/native/tensor_spill.cc
   python/native/tensors.cc)
 target_include_directories(_native SYSTEM PRIVATE ${numpy_include})
 target_include_directories(_native PRIVATE python/native)

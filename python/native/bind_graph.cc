@@ -359,7 +359,7 @@ void bind_graph(nb::module_& m) {
   // The same traced tensor as an instance of another of its classes.
   m.def("as_instance", [](nb::handle tensor, nb::handle type) {
     nb::object made = nb::inst_alloc(type);
-    new (nb::inst_ptr<NativeTensor>(made)) NativeTensor{operand_of(tensor.ptr())};
+    new (nb::inst_ptr<NativeTensor>(made)) NativeTensor(operand_of(tensor.ptr()));
     nb::inst_mark_ready(made);
     return made;
   });

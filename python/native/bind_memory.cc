@@ -8,6 +8,7 @@
 #include "spillway/memory/machine.h"
 #include "spillway/memory/slab_pool.h"
 #include "spillway/memory/spill_file.h"
+#include "tensors.h"
 
 namespace nb = nanobind;
 
@@ -67,10 +68,11 @@ void bind_memory(nb::module_& m) {
       "What the guard said to the last allocation it refused on this thread.");
   m.def("set_garbage_hook", [](nb::object hook) {
     const auto kept = keep_object(Ref::borrow(hook.ptr()));
-    Budget::process().set_garbage_hook([kept] {
+    Budget::process().set_last_resort([kept](std::size_t wanted) {
       const WithGil gil;
       const Ref done = Ref::steal(PyObject_CallNoArgs(kept_object(kept)));
       if (!done) PyErr_WriteUnraisable(kept_object(kept));
+      if (Budget::process().free_pool() < wanted) spill_tensors(wanted);
     });
   });
 }

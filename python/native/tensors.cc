@@ -114,7 +114,7 @@ const graph::Operand& operand_of(PyObject* tensor) {
 PyObject* tensor_to_python(graph::Operand value) {
   const Ref& type = value.node->symbolic() ? types().symbolic : types().tensor;
   nb::object made = nb::inst_alloc(nb::handle(type.get()));
-  new (nb::inst_ptr<NativeTensor>(made)) NativeTensor{std::move(value)};
+  new (nb::inst_ptr<NativeTensor>(made)) NativeTensor(std::move(value));
   nb::inst_mark_ready(made);
   return made.release().ptr();
 }

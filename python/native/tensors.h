@@ -6,10 +6,25 @@
 // Tensors as Python sees them: nodes of the graph room. With the GIL.
 namespace spillway::python {
 
-// What a spillway.Tensor holds.
-struct NativeTensor {
+// What a spillway.Tensor holds. All of them are known, the oldest first: when memory runs out,
+// those that nothing else refers to go to disk.
+class NativeTensor {
+ public:
+  explicit NativeTensor(graph::Operand of);
+  ~NativeTensor();
+  NativeTensor(const NativeTensor&) = delete;
+  NativeTensor& operator=(const NativeTensor&) = delete;
+
   graph::Operand value;
+
+ private:
+  friend std::size_t spill_tensors(std::size_t wanted);
+  NativeTensor* before_;
+  NativeTensor* after_ = nullptr;
 };
+// Moves values to disk until `wanted` bytes are free or there are none left, and says how many
+// became free. They are read back when they are asked for.
+std::size_t spill_tensors(std::size_t wanted);
 
 const AccountPtr& tensor_account();
 // Computes a tensor's value. Inside a user function the stage that calls it pays, and never waits

@@ -5,6 +5,7 @@
 #include "spillway/graph/plan.h"
 #include "spillway/graph/refusal.h"
 #include "spillway/graph/run_op.h"
+#include "spillway/graph/spilled.h"
 
 namespace spillway::graph {
 namespace {
@@ -86,11 +87,17 @@ Status evaluate(std::span<const Operand> roots, const AccountPtr& account, Buffe
     for (int i = 0; i < outputs; ++i) pending.push_back({root.node, i});
   }
   if (pending.empty()) return {};
-  const std::vector<Scheduled> order = pending_nodes(pending);
+  std::vector<Scheduled> order = pending_nodes(pending);
   const std::size_t limit = Budget::process().limit();
   if (const std::size_t bytes = bytes_of(pending); bytes > limit) {
     return too_large(order, pending, bytes, limit);
   }
+  // What was moved to disk comes back first: as a known value it is used where it lies.
+  for (const auto& [node, inputs] : order) {
+    if (&node->op() == &unspill_op)
+      SW_RETURN_IF_ERROR(evaluate_one(*node, inputs, account, ask, {}));
+  }
+  std::erase_if(order, [](const Scheduled& each) { return &each.node->op() == &unspill_op; });
   // One small op needs no plan; a large loop is spread over the CPUs by one.
   if (order.empty()) return {};
   if (order.size() == 1 && (order[0].node->op().loop == nullptr || bytes_of(pending) <= kSmall)) {

@@ -162,15 +162,15 @@ Result<Reservation> Account::reserve(std::size_t bytes) {
     const bool everyone_waits = budget_.working == 0 && (outside || budget_.consuming > 0);
     found_waiting = everyone_waits ? found_waiting + 1 : 0;
     if (found_waiting >= kSureAfter) {
-      std::function<void()> hook;
+      Budget::LastResort hook;
       {
         const MutexLock lock(budget_.mutex_);
-        hook = budget_.garbage_hook_;
+        hook = budget_.last_resort_;
       }
       if (collected || !hook) return budget_.refusal(*this, bytes);
       collected = true;
       found_waiting = 0;
-      hook();
+      hook(bytes);
       continue;
     }
     const MutexLock lock(budget_.mutex_);
@@ -186,7 +186,7 @@ Status Account::raise_floor(std::size_t bytes) {
   bool never = false;
   for (;;) {
     std::size_t wanted = 0;
-    std::function<void()> hook;
+    Budget::LastResort hook;
     {
       const MutexLock lock(budget_.mutex_);
       budget_.refresh();
@@ -202,12 +202,12 @@ Status Account::raise_floor(std::size_t bytes) {
       }
       never = budget_.floors_ + wanted > budget_.effective_;
       if (never) break;
-      hook = budget_.garbage_hook_;
+      hook = budget_.last_resort_;
     }
     if (budget_.reclaim(wanted) > 0) continue;
     if (collected || !hook) break;
     collected = true;
-    hook();
+    hook(wanted);
   }
   Status refused = out_of_resource(
       name_, ": the guaranteed memory of all open stages must fit the limit: this stage needs ",
@@ -425,9 +425,9 @@ std::size_t Budget::reclaim(std::size_t wanted) {
   return freed;
 }
 
-void Budget::set_garbage_hook(std::function<void()> hook) {
+void Budget::set_last_resort(LastResort hook) {
   const MutexLock lock(mutex_);
-  garbage_hook_ = std::move(hook);
+  last_resort_ = std::move(hook);
 }
 
 Status Budget::refusal(Account& account, std::size_t bytes) {

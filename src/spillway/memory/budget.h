@@ -185,8 +185,10 @@ class Budget {
   Registration on_pressure(ReclaimOrder order, Reclaim reclaim);
   std::size_t reclaim(std::size_t wanted);
 
-  // Last resort before an error: lets the front drop garbage that still refers to our bytes.
-  void set_garbage_hook(std::function<void()> hook);
+  // Last resort before an error: lets the front drop garbage that still refers to our bytes, or
+  // move some of what it keeps to disk, so that about `wanted` more are free.
+  using LastResort = std::function<void(std::size_t wanted)>;
+  void set_last_resort(LastResort hook);
 
   // Bytes the rest of the process holds: its anonymous memory minus what of ours is touched.
   // Reserved but untouched bytes do not hide them.
@@ -234,7 +236,7 @@ class Budget {
   std::atomic<std::size_t> touched_{0};
   std::atomic<std::size_t> exported_{0};  // sum over the accounts, each byte once
   std::vector<std::weak_ptr<Account>> accounts_ SW_GUARDED_BY(mutex_);
-  std::function<void()> garbage_hook_ SW_GUARDED_BY(mutex_);
+  LastResort last_resort_ SW_GUARDED_BY(mutex_);
 
   Mutex reclaim_mutex_;  // held while reclaimers run; never together with mutex_ by them
   std::uint64_t next_id_ SW_GUARDED_BY(reclaim_mutex_) = 1;
