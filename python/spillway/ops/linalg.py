@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from spillway import _native
 from spillway.native_ops import call
 from spillway.native_ops import names as _names
+from spillway.opaque import note
 from spillway.ops._arrays import pad
 from spillway.ops._constants import eye
 from spillway.ops._math import l2_normalize, matmul, norm
@@ -28,7 +30,8 @@ def diag(diagonal: Any, name: Any = "diag", k: int = 0) -> Any:
     if k == 0:
         return made
     if made.shape.rank is None:
-        refuse("ValueError", f"the rank must be known for a diagonal beside the main one: k={k}")
+        note("needs the rank of a tensor")
+        return _native.parameter(made.dtype.name, made.shape)
     below, above = max(-k, 0), max(k, 0)
     around = [[0, 0]] * (made.shape.rank - 2) + [[below, above], [above, below]]
     return pad(made, around)
@@ -41,7 +44,7 @@ def diag_part(input: Any, name: Any = "diag_part", k: int = 0) -> Any:
     Tensor([2], shape=(1,), dtype=int32)
     """
     x = to_tensor(input)
-    if k != 0:
+    if k != 0 and x.shape.rank not in (0, 1):
         rows, columns = (None, None) if x.shape.rank is None else x.shape.as_list()[-2:]
         if (columns is not None and k >= columns) or (rows is not None and -k >= rows):
             refuse("ValueError", f"the diagonal must lie in the matrix: k={k} in {x.shape}")

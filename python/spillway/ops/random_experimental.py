@@ -19,7 +19,9 @@ def stateless_shuffle(value: Any, seed: Any, alg: Any = "auto_select", name: Any
     value, seed = to_tensor(value), to_tensor(seed)
     if value.dtype.name != "string" or value.shape.rank == 0:
         return value if value.shape.rank == 0 else call("stateless_shuffle", value, seed)
-    order = call("stateless_shuffle", range(call("shape", value, "int32")[0]), seed)
+    size = None if value.shape.rank is None else value.shape[0]
+    size = call("shape", value, "int32")[0] if size is None else size
+    order = call("stateless_shuffle", range(size), seed)
     return gather(value, order)
 
 

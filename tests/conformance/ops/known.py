@@ -53,6 +53,12 @@ _MEANT: tuple[Meant, ...] = (
         "a dtype neither has a kernel for: another class of error",
     ),
     Meant(
+        r"io\.parse_(single_)?example",
+        r"UnicodeDecodeError: ",
+        r"INVALID_ARGUMENT: .*Could not parse example input",
+        "TensorFlow fails to decode its own message about bytes it cannot parse",
+    ),
+    Meant(
         r"split",
         r"If there is only one output, it must have the same size",
         _VALUE,
@@ -77,6 +83,7 @@ _REFUSED_MAPS = (
     (r"Shape must be rank -1", "ensure_shape of nothing"),
     (r"Number of mask dimensions must be specified", "a mask of unknown rank"),
     (r"Length for attr 'output_types' of 0", "a map that gives nothing"),
+    (r"may only be negative if rank\(data\) is statically known", "repeat of unknown rank"),
     (r"Cannot infer argument `num` from shape", "batch_dims of unknown rank"),
     (r"unsupported operand type\(s\) for -: 'NoneType' and 'int'", "an axis of unknown rank"),
 )

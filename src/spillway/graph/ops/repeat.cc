@@ -51,7 +51,7 @@ Status infer(Infer& c) {
     } else if (size >= 0) {
       size *= repeats[0];
     }
-  } else {
+  } else if (size != 0) {
     size = kUnknownDim;
   }
   c.set(0, c.input(0).dtype, shape_of(dims));

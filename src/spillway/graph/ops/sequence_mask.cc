@@ -13,7 +13,6 @@ Status check_most(std::int64_t most) {
 Status infer(Infer& c) {
   const DType type = c.attrs().get_or("dtype", DType::kBool);
   if (!is_one_of(PlainTypes(), type)) return no_kernel(type);
-  if (!is_integer(c.input(0).dtype)) return no_kernel(c.input(0).dtype);
   const Tensor* most = nullptr;
   if (c.inputs() > 1) {
     if (!is_integer(c.input(1).dtype)) return no_kernel(c.input(1).dtype);
@@ -23,6 +22,7 @@ Status infer(Infer& c) {
     most = c.constant(1);
     if (most != nullptr) SW_RETURN_IF_ERROR(check_most(integers_of(*most)[0]));
   }
+  if (!is_integer(c.input(0).dtype)) return no_kernel(c.input(0).dtype);
   const Shape& in = c.input(0).shape;
   if (!in.has_rank()) {
     c.set(0, type, in);

@@ -155,8 +155,11 @@ Status compute(Compute& c) {
     text.append(pattern, at, next - at);
     at = next + mark.size();
     const std::int64_t most = summarize < 0 ? input.count() : std::min(summarize, input.count());
+    if (most == 0 && input.dtype() == DType::kBool) continue;  // TensorFlow shows nothing at all
     if (is_one_of(ComplexTypes(), input.dtype())) {
       show_complex(input, most, text);
+    } else if (most == 0 && input.shape().rank() == 0) {
+      text += "...";
     } else {
       Layout(input, most, text).show(0, 0);
     }

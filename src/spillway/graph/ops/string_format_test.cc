@@ -33,7 +33,9 @@ TEST(StringFormatOp, ShortensLongAxes) {
   EXPECT_EQ(shown(i32({3, 1}, {0, 1, 2}), 1), "[[0]\n ...\n [2]]");
   EXPECT_EQ(shown(i32({1, 2, 1}, {0, 1}), -1), "[[[0]\n  [1]]]");
   EXPECT_EQ(shown(i32({2}, {1, 2}), 0), "[ ...]");
+  EXPECT_EQ(shown(i32({}, {1}), 0), "...");
   EXPECT_EQ(shown(f32({2, 0}, {})), "[\n ...]");
+  EXPECT_EQ(shown(bools({2, 0}, {})), "");
   EXPECT_EQ(shown(f32({0, 2}, {})), "[]");
 }
 
