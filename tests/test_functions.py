@@ -637,3 +637,44 @@ def test_an_element_whose_dataset_cannot_be_made_fails_in_its_place() -> None:
         next(it)
     assert "test_functions.py" in str(e.value) and "range#0 element 0" in str(e.value)
     assert [x.numpy().tolist() for x in it] == [[0], [1], [0, 1]]
+
+
+# ---- What fails on constants fails where it is used ----------------------------------------------
+
+
+def test_an_op_on_constants_that_fails_and_is_not_used_is_dropped() -> None:
+    def shrug(x: Any) -> Any:
+        tf.constant(1) // tf.constant(0)
+        tf.gather(tf.constant([1, 2]), 7)
+        return x
+
+    ds = D.range(3).map(shrug)
+    assert how(ds) == [True]
+    assert values(ds) == [0, 1, 2]
+
+
+def test_an_op_on_constants_that_fails_and_is_used_fails_for_each_element() -> None:
+    ds = D.range(2).map(lambda x: x + tf.cast(tf.constant(1) // tf.constant(0), tf.int64))
+    assert how(ds) == [True]
+    elements = iter(ds)
+    for _ in range(2):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="division by zero"):
+            next(elements)
+
+
+def test_an_op_on_constants_that_fails_in_a_branch_not_taken_does_not_fail() -> None:
+    def choose(x: Any) -> Any:
+        return tf.cond(x < 9, lambda: x, lambda: x // tf.constant(0, tf.int64))
+
+    assert values(D.range(2).map(choose)) == [0, 1]
+
+
+def test_checks_are_made_though_nothing_uses_them() -> None:
+    def check(x: Any) -> Any:
+        tf.debugging.check_numerics(tf.math.log(tf.cast(x, tf.float32)), "bad")
+        return x
+
+    elements = iter(D.range(2).map(check))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="bad"):
+        next(elements)
+    assert int(next(elements)) == 1

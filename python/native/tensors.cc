@@ -203,6 +203,16 @@ bool reads_little(const std::vector<graph::Operand>& operands) {
   return bytes <= kLittle;
 }
 
+// Whether a function is being traced on this thread. Asked only where something failed.
+bool tracing_now() {
+  return nb::cast<bool>(nb::module_::import_("spillway.opaque").attr("tracing")());
+}
+
+// Whether the values are at fault: other values would have done, or this graph will never ask.
+bool of_values(const Status& status) {
+  return status.kind() == ErrorKind::kUser || status.kind() == ErrorKind::kData;
+}
+
 }  // namespace
 
 PyObject* apply_op(const graph::OpDef& op, std::vector<graph::Operand> operands,
@@ -219,6 +229,10 @@ PyObject* apply_op(const graph::OpDef& op, std::vector<graph::Operand> operands,
     } else {
       const WithoutGil unlocked;
       status = evaluate_now(root, true);
+    }
+    // A graph drops what no result needs, and fails for each element otherwise, as in TensorFlow.
+    if (!status.ok() && of_values(status) && tracing_now()) {
+      return outputs_of(graph::Node::deferred(*node));
     }
     if (!status.ok()) return raise(status);
   }

@@ -246,12 +246,10 @@ def _rectangular(value: Any, dtype: Any) -> np.ndarray[Any, Any]:
 def _stack(value: Any, dtype: str) -> Any:
     if not isinstance(value, (list, tuple)):
         return to_tensor(value, dtype)
-    from .tensor_ops import op_for
-
     parts = [_stack(item, dtype) for item in value]
     shapes = {part.shape for part in parts}
     if len(shapes) > 1 and not any(part._symbolic for part in parts):
         refuse("ValueError", f"tensors of one list must have the same shape: {sorted(shapes)}")
     from .native_ops import call
 
-    return call(op_for("stack", dtype), parts, 0)
+    return call("stack_strings" if dtype == "string" else "stack", parts, 0)

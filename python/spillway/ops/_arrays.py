@@ -243,10 +243,12 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = "bool", name: A
      [ True  True]], shape=(2, 2), dtype=bool)
     """
     lengths = to_tensor(lengths)
-    if maxlen is None:
-        maxlen = call("reduce_max", lengths, None, False)
-    row = range(0, cast(to_tensor(maxlen), lengths.dtype), 1, lengths.dtype)
-    return cast(call("less", row, call("expand_dims", lengths, -1)), dtype)
+    if lengths.dtype.is_floating:  # place i is before a length of 1.5 for 0 and 1
+        lengths = cast(call("ceil", lengths) if maxlen is None else lengths, "int64")
+    if maxlen is not None:
+        maxlen = to_tensor(maxlen)
+        maxlen = cast(maxlen, "int64") if maxlen.dtype.is_floating else maxlen
+    return call("sequence_mask", lengths, maxlen, as_dtype(dtype).name)
 
 
 def repeat(input: Any, repeats: Any, axis: Any = None, name: Any = None) -> Any:
@@ -255,18 +257,50 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: Any = None) -> Any:
     >>> repeat([1, 2], 2)
     Tensor([1 1 2 2], shape=(4,), dtype=int32)
     """
-    x = to_tensor(input)
-    if axis is None:
-        x, axis = call("reshape", x, np.array([-1])), 0
     counts = to_tensor(repeats)
-    length = x.shape[axis]
-    if counts.shape.rank == 0 or counts.shape.as_list() == [1]:
-        counts = broadcast_to(call("reshape", counts, np.zeros(0, np.int32)), [length])
-    mask = sequence_mask(counts)
-    index = boolean_mask(
-        broadcast_to(expand_dims(range(length), 1), call("shape", mask, "int64")), mask
-    )
-    return gather(x, index, axis=axis)
+    if not counts.dtype.is_integer:
+        refuse("TypeError", f"repeats must be of type integer: {counts.dtype}")
+    return moved("repeat", to_tensor(input), counts, None if axis is None else int(axis))
+
+
+def roll(input: Any, shift: Any, axis: Any, name: Any = None) -> Any:
+    """The items moved along axes; what falls off comes back.
+
+    >>> roll([1, 2, 3], 1, 0)
+    Tensor([3 1 2], shape=(3,), dtype=int32)
+    """
+    return moved("roll", to_tensor(input), shift, axis)
+
+
+def reverse_sequence(
+    input: Any, seq_lengths: Any, seq_axis: Any = None, batch_axis: Any = None, name: Any = None
+) -> Any:
+    """The first items of each row in reverse order, each row as many as its length says.
+
+    >>> reverse_sequence([[1, 2, 3]], [2], seq_axis=1)
+    Tensor([[2 1 3]], shape=(1, 3), dtype=int32)
+    """
+    return moved("reverse_sequence", to_tensor(input), seq_lengths, seq_axis, batch_axis)
+
+
+def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: Any = None) -> Any:
+    """The items or slices at places of several coordinates.
+
+    >>> gather_nd([[1, 2], [3, 4]], [[1, 0]])
+    Tensor([3], shape=(1,), dtype=int32)
+    """
+    return moved("gather_nd", to_tensor(params), to_tensor(indices), batch_dims)
+
+
+def tensor_scatter_nd_update(tensor: Any, indices: Any, updates: Any, name: Any = None) -> Any:
+    """The tensor with other items or slices at some places.
+
+    >>> tensor_scatter_nd_update([1, 2], [[0]], [7])
+    Tensor([7 2], shape=(2,), dtype=int32)
+    """
+    tensor = to_tensor(tensor)
+    updates = to_tensor(updates, tensor.dtype.name)
+    return moved("tensor_scatter_nd_update", tensor, to_tensor(indices), updates)
 
 
 def unique(x: Any, out_idx: Any = "int32", name: Any = None) -> Any:

@@ -223,14 +223,21 @@ def eye(
     [[1. 0.]
      [0. 1.]], shape=(2, 2), dtype=float32)
     """
-    columns = num_rows if num_columns is None else num_columns
-    rows = call("reshape", range(num_rows), np.array([-1, 1]))
-    same = call("equal", rows, range(columns))
-    out = cast(same, dtype)
-    if batch_shape is None:
-        return out
-    dims = [*np.asarray(batch_shape).tolist(), int(num_rows), int(columns)]
-    return call("broadcast_to", out, np.array(dims, np.int64))
+    columns = None if num_columns is None else int(num_columns)
+    return call("eye", int(num_rows), columns, batch_shape, as_dtype(dtype).name)
+
+
+def linspace(start: Any, stop: Any, num: Any, name: Any = None, axis: int = 0) -> Any:
+    """`num` numbers from start to stop, both included, at equal distances; integers as float64.
+
+    >>> linspace(0.0, 1.0, 3)
+    Tensor([0.  0.5 1. ], shape=(3,), dtype=float32)
+    """
+    start = to_tensor(start)
+    stop = to_tensor(stop, start.dtype.name)
+    if start.dtype.is_integer:
+        start, stop = cast(start, "float64"), cast(stop, "float64")
+    return call("linspace", start, stop, int(num), axis)
 
 
 def get_static_value(tensor: Any, partial: bool = False) -> Any:

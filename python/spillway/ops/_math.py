@@ -118,13 +118,19 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: Any = 
     return call("clip_by_value", t, low, high)
 
 
+def _one_axis(axis: Any) -> int:
+    if isinstance(axis, (list, tuple)):
+        refuse("TypeError", f"axis must be int or Tensor with integer datatype: {axis}")
+    return 0 if axis is None else int(axis)
+
+
 def argmax(input: Any, axis: Any = None, output_type: Any = "int64", name: Any = None) -> Any:
     """The place of the largest item along an axis, the first of equals.
 
     >>> argmax([1, 3, 3])
     Tensor(1, shape=(), dtype=int64)
     """
-    return call("argmax", to_tensor(input), 0 if axis is None else axis, output_type)
+    return call("argmax", to_tensor(input), _one_axis(axis), as_dtype(output_type).name)
 
 
 def argmin(input: Any, axis: Any = None, output_type: Any = "int64", name: Any = None) -> Any:
@@ -133,7 +139,14 @@ def argmin(input: Any, axis: Any = None, output_type: Any = "int64", name: Any =
     >>> argmin([1, 3, 3])
     Tensor(0, shape=(), dtype=int64)
     """
-    return call("argmin", to_tensor(input), 0 if axis is None else axis, output_type)
+    return call("argmin", to_tensor(input), _one_axis(axis), as_dtype(output_type).name)
+
+
+def _squares(x: Any) -> Any:
+    """The squares of the lengths of numbers: real ones, also of complex numbers."""
+    if x.dtype.is_complex:
+        return call("real", call("multiply", x, call("conj", x)))
+    return call("square", x)
 
 
 def reduce_variance(
@@ -145,10 +158,12 @@ def reduce_variance(
     Tensor(1.0, shape=(), dtype=float32)
     """
     x = to_tensor(input_tensor)
-    if not x.dtype.is_floating:
+    if x.dtype.is_integer:
         refuse("TypeError", f"Input must be either real or complex: {x.dtype}")
+    if not x.dtype.is_complex:
+        return call("reduce_variance", x, axis, keepdims)
     centred = call("subtract", x, call("reduce_mean", x, axis, True))
-    return call("reduce_mean", call("square", centred), axis, keepdims)
+    return call("reduce_mean", _squares(centred), axis, keepdims)
 
 
 def reduce_std(
@@ -159,7 +174,10 @@ def reduce_std(
     >>> reduce_std([1.0, 3.0])
     Tensor(1.0, shape=(), dtype=float32)
     """
-    return call("sqrt", reduce_variance(input_tensor, axis, keepdims))
+    x = to_tensor(input_tensor)
+    if x.dtype.is_floating:
+        return call("reduce_std", x, axis, keepdims)
+    return call("sqrt", reduce_variance(x, axis, keepdims))
 
 
 def reduce_logsumexp(
@@ -197,16 +215,33 @@ def add_n(inputs: Any, name: Any = None) -> Any:
     >>> add_n([[1, 2], [3, 4]])
     Tensor([4 6], shape=(2,), dtype=int32)
     """
-    total, *rest = [to_tensor(item) for item in inputs]
-    for item in rest:
-        if not item.shape.is_compatible_with(total.shape):
-            refuse(
-                "ValueError",
-                "Inputs to operation AddN must have the same size and shape: "
-                f"{total.shape} != {item.shape}",
-            )
-        total = call("add", total, item)
-    return total
+    return call("add_n", [to_tensor(item) for item in inputs])
+
+
+def bincount(
+    arr: Any,
+    weights: Any = None,
+    minlength: Any = None,
+    maxlength: Any = None,
+    dtype: Any = "int32",
+    name: Any = None,
+    axis: Any = None,
+    binary_output: bool = False,
+) -> Any:
+    """How often each of 0, 1, ... occurs: over all, or with axis -1 in each row.
+
+    >>> bincount([1, 1, 2])
+    Tensor([0 2 1], shape=(3,), dtype=int32)
+    """
+    arr = to_tensor(arr)
+    if not arr.dtype.is_integer:
+        arr = cast(arr, "int32")
+    if axis not in (None, 0, -1):
+        refuse("ValueError", f"Unsupported value for argument axis={axis}. Only 0 and -1 are.")
+    bounds = [None if bound is None else int(bound) for bound in (minlength, maxlength)]
+    rows = None if axis == 0 else axis
+    kind = as_dtype(dtype).name
+    return call("bincount", arr, weights, *bounds, kind, rows, binary_output)
 
 
 def norm(
@@ -219,16 +254,17 @@ def norm(
     """
     x = to_tensor(tensor)
     if ord in ("euclidean", 2):
-        return call("sqrt", call("reduce_sum", call("square", x), axis, keepdims))
+        return call("sqrt", cast(call("reduce_sum", _squares(x), axis, keepdims), x.dtype))
     if ord == 1:
         return call("reduce_sum", abs(x), axis, keepdims)
     if ord == np.inf:
         return call("reduce_max", abs(x), axis, keepdims)
     if not isinstance(ord, (int, float)) or ord <= 0:
         refuse("ValueError", f"'ord' must be 'euclidean' or a positive number, got {ord}")
-    power = call("pow", abs(x), to_tensor(ord, x._dtype_name))
+    length = abs(x)
+    power = call("pow", length, to_tensor(ord, length._dtype_name))
     total = call("reduce_sum", power, axis, keepdims)
-    return call("pow", total, to_tensor(1.0 / ord, x._dtype_name))
+    return call("pow", total, to_tensor(1.0 / ord, length._dtype_name))
 
 
 def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: Any = None) -> Any:
@@ -238,10 +274,9 @@ def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: Any = N
     Tensor([0.6 0.8], shape=(2,), dtype=float32)
     """
     x = to_tensor(x)
-    square = call("reduce_sum", call("square", x), axis, True)
-    return call(
-        "multiply", x, call("rsqrt", call("maximum", square, to_tensor(epsilon, x._dtype_name)))
-    )
+    square = call("reduce_sum", _squares(x), axis, True)
+    by = call("rsqrt", call("maximum", square, to_tensor(epsilon, square._dtype_name)))
+    return call("multiply", x, cast(by, x.dtype))
 
 
 def matmul(

@@ -7,7 +7,7 @@ from typing import Any
 
 from spillway.native_ops import call
 from spillway.native_ops import names as _names
-from spillway.opaque import note
+from spillway.opaque import keep, note
 from spillway.ops._control import Assert
 from spillway.ops._control import check as _check
 from spillway.ops._math import both
@@ -24,7 +24,10 @@ def check_numerics(tensor: Any, message: str, name: Any = None) -> Any:
     >>> check_numerics([1.0], "fine")
     Tensor([1.], shape=(1,), dtype=float32)
     """
-    return call("check_numerics", to_tensor(tensor), message)
+    made = call("check_numerics", to_tensor(tensor), message)
+    if made._symbolic:  # a check, used or not
+        keep(made)
+    return made
 
 
 def _compare(op: str, sign: str) -> Callable[..., Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,7 +82,10 @@ class _Described:
             self.defaults.append(-1)
         else:
             self.defaults.append(len(self.values))
-            self.values.append(to_tensor(feature.default_value, dtype.name))
+            value = to_tensor(feature.default_value, dtype.name)
+            if not sequence and value.shape.num_elements() != math.prod(dims):
+                refuse("ValueError", f"{name}: the default must fill {dims}: {value.shape}")
+            self.values.append(value)
 
     def parse(self, op: str, serialized: Any) -> dict[str, Any]:
         made = call(

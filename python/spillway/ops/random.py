@@ -8,10 +8,11 @@ import numpy as np
 
 from spillway.dtypes import as_dtype
 from spillway.native_ops import call
+from spillway.ops import random_experimental as experimental
 from spillway.ops._constants import _dims
 from spillway.seeds import seed_pair
 from spillway.symbolic import tracing_now
-from spillway.tensor_convert import to_tensor
+from spillway.tensor_convert import refuse, to_tensor
 
 
 def _shape(shape: Any) -> list[int]:
@@ -26,6 +27,17 @@ def _seeds(seed: Any) -> tuple[int, int]:
         drawn = np.random.SeedSequence().generate_state(2, np.uint32)
         return int(drawn[0]), int(drawn[1])
     return first, second
+
+
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
+def _drawable(dtype: Any, integers: tuple[str, ...]) -> Any:
+    """The dtype, where numbers between two others can be drawn of it."""
+    found = as_dtype(dtype)
+    if found.name not in _FLOATS + integers:
+        refuse("ValueError", f"dtype must be one of {_FLOATS + integers}: {found.name}")
+    return found
 
 
 def _drawn(op: str, shape: Any, dtype: Any, seed: Any) -> Any:
@@ -85,10 +97,10 @@ def uniform(
     >>> uniform([2], 0, 10, dtype="int32").shape.as_list()
     [2]
     """
-    dtype = as_dtype(dtype)
+    dtype = _drawable(dtype, ("int32", "int64"))
     if dtype.is_integer:
         if maxval is None:
-            raise ValueError("Must specify maxval for integer dtype")
+            refuse("ValueError", f"Must specify maxval for integer dtype {dtype.name}")
         return call(
             "random_uniform_int",
             _shape(shape),
@@ -121,13 +133,15 @@ def stateless_uniform(
     >>> stateless_uniform([2], [1, 2])
     Tensor([0.8440604  0.19204533], shape=(2,), dtype=float32)
     """
-    dtype = as_dtype(dtype)
+    dtype = _drawable(dtype, ("int32", "int64", "uint32", "uint64"))
     seed = to_tensor(seed)
     if dtype.is_integer:
         if minval is None and maxval is None:
             return call("stateless_uniform_full_int", _shape(shape), seed, dtype.name)
-        if maxval is None:
-            raise ValueError("Must specify maxval for integer dtype")
+        if minval is None or maxval is None:
+            refuse("ValueError", f"minval and maxval must be both None or neither for {dtype}")
+        if dtype.is_unsigned:
+            refuse("ValueError", f"unsigned integers have no minval and maxval: {dtype.name}")
         low, high = (to_tensor(v, dtype.name) for v in (minval, maxval))
         return call("stateless_random_uniform_int", _shape(shape), seed, low, high)
     x = call("stateless_random_uniform", _shape(shape), seed, dtype.name)
@@ -182,6 +196,7 @@ def shuffle(value: Any, seed: Any = None, name: Any = None) -> Any:
 
 
 __all__ = [
+    "experimental",
     "normal",
     "shuffle",
     "stateless_normal",

@@ -37,19 +37,8 @@ def format(
     Tensor(b'x is [1 2]', shape=(), dtype=string)
     """
     items = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
-    parts = template.split(placeholder)
-    if len(parts) != len(items) + 1:
-        refuse(
-            "ValueError",
-            f"{len(parts) - 1} placeholder(s) in template does not match "
-            f"{len(items)} tensor(s) provided as input",
-        )
-    text = parts[0]
-    for item, part in zip(items, parts[1:], strict=True):
-        value = to_tensor(item).numpy()
-        shown = f'"{value.decode()}"' if isinstance(value, bytes) else str(value)
-        text += shown + part
-    return to_tensor(text)
+    items = [to_tensor(item) for item in items]
+    return call("string_format", items, template, placeholder, summarize)
 
 
 __all__ = sorted({*_names("strings"), "format", "split"})

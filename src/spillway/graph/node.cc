@@ -167,6 +167,14 @@ NodePtr Node::constant(Tensor value, SitePtr site) {
   return node;
 }
 
+NodePtr Node::deferred(const Node& node) {
+  auto copy = std::shared_ptr<Node>(new Node(*node.op_, node.inputs(), node.attrs_, node.site_));
+  copy->outputs_ = node.outputs_;
+  copy->symbolic_ = true;
+  copy->pending_ = node.pending_;
+  return copy;
+}
+
 NodePtr Node::parameter(Spec spec, SitePtr site) {
   auto node = std::shared_ptr<Node>(new Node(parameter_op, {}, {}, std::move(site)));
   node->outputs_.push_back(std::move(spec));

@@ -41,6 +41,8 @@ class Node {
                               SitePtr site);
   // A value that is known.
   static NodePtr constant(Tensor value, SitePtr site = nullptr);
+  // The same step, left for a call: what fails on known values fails there, where it is needed.
+  static NodePtr deferred(const Node& node);
   // A value that comes with a call.
   static NodePtr parameter(Spec spec, SitePtr site = nullptr);
   ~Node();
@@ -53,7 +55,7 @@ class Node {
   const std::vector<Spec>& outputs() const { return evaluated() ? known_ : outputs_; }
   const SitePtr& site() const { return site_; }
   std::string line() const { return site_ == nullptr ? std::string() : site_->describe(); }
-  // Depends on a parameter: has no value outside a call.
+  // Depends on a parameter, or is deferred: has no value outside a call.
   bool symbolic() const { return symbolic_; }
   bool evaluated() const { return evaluated_.load(std::memory_order_acquire); }
   // Only of an evaluated node.

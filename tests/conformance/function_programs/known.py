@@ -11,8 +11,6 @@ from ..ops.known import known as known_of_ops
 def known(program: dict[str, Any], problem: str) -> str | None:
     """Why this difference is no failure, or None."""
     theirs, _, ours = problem.partition("\n         ")
-    if "KeyError: 'reverse" in problem:
-        return "not in the engine yet: reverse"
     if "OperatorNotAllowedInGraphError" in theirs:
         return "a traced tensor of known length may be iterated over"
     given = re.match(r"event \d+: TensorFlow (\w+\[|nothing)", theirs) is not None
@@ -24,8 +22,4 @@ def known(program: dict[str, Any], problem: str) -> str | None:
         return "traced shapes that do not fit: InvalidArgumentError, not ValueError as well"
     if "TensorFlow refuses: TypeError" in theirs and "INVALID_ARGUMENT" in ours:
         return "traced dtypes that do not fit: InvalidArgumentError, not TypeError as well"
-    if program["broken"] and problem.startswith("refused traced: INVALID_ARGUMENT"):
-        return "an op on constants fails when the function is traced"
-    if "ours KeyError: '" in problem:
-        return "not in the engine yet"
     return known_of_ops({"path": program["use"], **program}, problem)

@@ -8,6 +8,7 @@ from typing import Any
 import spillway.tf as tf
 
 MODULES = ("", "math", "strings", "random", "linalg", "nn", "bitwise", "debugging", "io")
+MODULES += ("random.experimental",)
 
 
 def find(path: str) -> Any:

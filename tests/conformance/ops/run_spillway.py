@@ -79,13 +79,18 @@ def noting(used: set[str]) -> Iterator[None]:
 def outcome(program: Data, note: bool = False) -> Data:
     """What Spillway does with a program, each of three ways."""
     used: set[str] = set()
+    in_graphs: set[str] = set()
     with noting(used) if note else contextlib.nullcontext():
         rows = running.eager(ENGINE, program)
-    with tracing(True):
+    with tracing(True), noting(in_graphs) if note else contextlib.nullcontext():
         traced = mapped(program)
     with tracing(False):
         python = mapped(program)
-    return {"rows": rows, "traced": traced, "python": python, "used": sorted(used)}
+    # Only ops that led to a value count as met.
+    met = used if any("value" in row for row in rows) else set()
+    if any("value" in event for event in traced.get("events", ())):
+        met |= in_graphs
+    return {"rows": rows, "traced": traced, "python": python, "used": sorted(met)}
 
 
 def main() -> None:

@@ -148,7 +148,7 @@ def slice_(d: Draw, f: str) -> str:
     return f"tf.{f}({x}, {d.ints(begin)}, {d.ints(size)})"
 
 
-@case("pad")
+@case("pad", weight=3)
 def pad(d: Draw, f: str) -> str:
     shape = d.shape(1)
     dtype = d.dtype(ALL)
@@ -219,22 +219,30 @@ def one_hot(d: Draw, f: str) -> str:
     return f"tf.{f}({x}, {d.choice((0, 1, 3, 5))}{more}{axis})"
 
 
-@case("sequence_mask")
+@case("sequence_mask", weight=3)
 def sequence_mask(d: Draw, f: str) -> str:
-    x = d.operand(d.dtype(INTS), d.shape(0, 2), (0, 5))
-    more = d.choice(("", ", 4", ", maxlen=3", ", 6, tf.float32", ", dtype=tf.int32"))
+    x = d.operand(d.dtype((*INTS, *FLOATS)), d.shape(0, 2), (-1, 5))
+    more = d.choice(("", ", 4", ", maxlen=3", ", 6, tf.float32", ", dtype=tf.int32", ", -1",
+                     ", tf.constant(2, tf.int64)", ", [2]", ", 0"))  # fmt: skip
     return f"tf.{f}({x}{more})"
 
 
-@case("repeat")
+@case("repeat", weight=3)
 def repeat(d: Draw, f: str) -> str:
     shape = d.shape(1)
     axis = d.axis(len(shape), 0)
     x = d.operand(d.dtype(ALL), shape)
     if d.chance(0.5):
-        many = d.choice(("2", "0", "3", "[2]", "1"))
+        many = d.choice(("2", "0", "3", "[2]", "1", "-1", "2.0", "tf.constant(2, tf.int8)"))
         return f"tf.{f}({x}, {many}{f', axis={axis}' if d.chance(0.6) else ''})"
     counts = [d.choice((0, 1, 2, 3)) for _ in range(shape[axis])]
+    if counts and d.chance(0.1):
+        counts[0] = -1
+    if d.chance(0.05):
+        counts.append(1)
+    if d.chance(0.3):
+        given = np.abs(counts).astype(d.choice(("int32", "int64", "uint8")))
+        return f"tf.{f}({x}, {d.given(given)}, axis={axis})"
     return f"tf.{f}({x}, {counts}, axis={axis})"
 
 
@@ -283,9 +291,11 @@ def constant(d: Draw, f: str) -> str:
     return f"tf.{f}({value}{more})"
 
 
-@case("fill")
+@case("fill", weight=4)
 def fill(d: Draw, f: str) -> str:
     x = d.operand(d.dtype(ALL), [])
+    if d.chance(0.4):  # a shape that a map may not know before it runs
+        return f"tf.{f}(tf.shape({d.operand('int32', d.shape(0, 3))}), {x})"
     return f"tf.{f}({d.ints(d.shape(0, 3))}, {x})"
 
 
@@ -363,7 +373,7 @@ def numpy_function(d: Draw, f: str) -> str:
 RANDOM_SHAPES: tuple[list[int], ...] = ([], [1], [3], [2, 3], [0], [5, 2], [17])
 
 
-@case("random.stateless_uniform")
+@case("random.stateless_uniform", weight=2)
 def stateless_uniform(d: Draw, f: str) -> str:
     seed = d.operand(d.choice(("int32", "int64")), [2], (0, 1000))
     shape = d.ints(d.choice(RANDOM_SHAPES))
@@ -384,10 +394,18 @@ def stateless_normal(d: Draw, f: str) -> str:
     return f"tf.{f}({d.ints(d.choice(RANDOM_SHAPES))}, {seed}{more}, dtype=tf.{dtype})"
 
 
-@case("random.uniform random.normal random.truncated_normal", loose=True)
+@case("random.normal random.truncated_normal", loose=True)
 def random_(d: Draw, f: str) -> str:
     d.operand("int32", [])
     return f"tf.{f}({d.ints(d.choice(RANDOM_SHAPES))}, dtype=tf.{d.dtype(FLOATS)}, seed=3)"
+
+
+@case("random.uniform", loose=True, weight=2)
+def random_uniform(d: Draw, f: str) -> str:
+    d.operand("int32", [])
+    shape, dtype = d.ints(d.choice(RANDOM_SHAPES)), d.dtype((*FLOATS, "int32", "int64"))
+    bounds = d.choice(("", ", 2, 9", ", maxval=5", ", minval=-3, maxval=4"))
+    return f"tf.{f}({shape}{bounds}, dtype=tf.{dtype}, seed=3)"
 
 
 @case("random.shuffle", loose=True)
@@ -395,14 +413,9 @@ def random_shuffle(d: Draw, f: str) -> str:
     return f"tf.{f}({d.operand(d.dtype(NUMBERS), d.shape(1))}, seed=3)"
 
 
-@case("roll")
-def roll(d: Draw, f: str) -> str:
-    shape = d.shape(1)
-    axis = d.rng.randint(0, len(shape) - 1)
-    return f"tf.{f}({d.operand(d.dtype(ALL), shape)}, {d.choice((0, 1, -2, 7))}, {axis})"
-
-
 @case("math.invert_permutation")
 def invert_permutation(d: Draw, f: str) -> str:
     order = d.rng.sample(range(4), 4)
+    if d.chance(0.1):
+        order[0] = d.choice((order[1], 4, -1))
     return f"tf.{f}({d.given(np.array(order, d.choice(('int32', 'int64'))))})"

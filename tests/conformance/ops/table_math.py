@@ -129,12 +129,15 @@ def relu(d: Draw, f: str) -> str:
     return unary(d, f, REAL)
 
 
-@case(both("exp sin cos tan sinh cosh tanh atan asinh sigmoid") + " nn.sigmoid nn.tanh", ulps=4)
+@case(
+    both("exp sin cos tan sinh cosh tanh atan asinh sigmoid") + " math.expm1 nn.sigmoid nn.tanh",
+    ulps=4,
+)
 def smooth(d: Draw, f: str) -> str:
     return unary(d, f, (*FLOATS, *FLOATS, *COMPLEX))
 
 
-@case("math.erf math.erfc math.expm1 math.softplus nn.softplus", ulps=4)
+@case("math.erf math.erfc math.softplus nn.softplus", ulps=4)
 def smooth_real(d: Draw, f: str) -> str:
     return unary(d, f, FLOATS)
 
@@ -207,7 +210,7 @@ def reduce_all(d: Draw, f: str) -> str:
 
 @case("math.reduce_std math.reduce_variance", ulps=16, scaled=True)
 def reduce_std(d: Draw, f: str) -> str:
-    return reduction(d, f, FLOATS, "small")
+    return reduction(d, f, (*FLOATS, *COMPLEX), "small")
 
 
 @case("math.count_nonzero")
@@ -218,12 +221,14 @@ def count_nonzero(d: Draw, f: str) -> str:
     return f"tf.{f}({x}{d.axes(len(shape))}{more})"
 
 
-@case(both("argmax argmin"))
+@case(both("argmax argmin"), weight=2)
 def argmax(d: Draw, f: str) -> str:
     shape = d.shape()
-    x = d.operand(d.dtype((*REAL, "bool")), shape, (0, 5) if d.chance(0.5) else "small")
+    values = d.choice(((0, 5), "small", "any"))
+    x = d.operand(d.dtype((*REAL, "bool")), shape, values)
     axis = "" if d.chance(0.3) else f", axis={d.axis(len(shape))}"
-    kind = d.choice(("", "", ", output_type=tf.int32", ", output_type=tf.int64"))
+    kind = d.choice(("", "", ", output_type=tf.int32", ", output_type=tf.int64",
+                     ", output_type=tf.uint16"))  # fmt: skip
     return f"tf.{f}({x}{axis}{kind})"
 
 
@@ -256,7 +261,7 @@ def matmul(d: Draw, f: str) -> str:
 @case("norm linalg.norm", ulps=4, scaled=True)
 def norm(d: Draw, f: str) -> str:
     shape = d.shape()
-    x = d.operand(d.dtype(FLOATS), shape, "small")
+    x = d.operand(d.dtype((*FLOATS, *COMPLEX)), shape, "small")
     order = d.choice(("", "", ", ord=1", ", ord=2", ", ord=np.inf", ", ord='euclidean'", ", ord=3"))
     axis = "" if d.chance(0.5) or not shape else f", axis={d.axis(len(shape))}"
     return f"tf.{f}({x}{order}{axis}{d.choice(('', ', keepdims=True'))})"
@@ -265,7 +270,7 @@ def norm(d: Draw, f: str) -> str:
 @case("math.l2_normalize nn.l2_normalize linalg.l2_normalize", ulps=8)
 def l2_normalize(d: Draw, f: str) -> str:
     shape = d.shape()
-    x = d.operand(d.dtype(FLOATS), shape, "small")
+    x = d.operand(d.dtype((*FLOATS, *COMPLEX)), shape, "small")
     return f"tf.{f}({x}{d.axes(len(shape))})"
 
 

@@ -99,10 +99,16 @@ def split(d: Draw, f: str) -> str:
     return f"tf.{f}({x}{more})"
 
 
-@case("strings.format")
+@case("strings.format", weight=4)
 def format_(d: Draw, f: str) -> str:
-    x = d.operand(d.dtype(("int32", "float32", "string", "bool", "int64")), d.shape(0, 2), (0, 9))
-    return f"tf.{f}({d.choice(('x {}', '{}', '<{}>'))!r}, {x})"
+    values = d.choice(((0, 9), "any"))
+    x = d.operand(d.dtype(ALL), d.choice(([], [9], [2, 0], [8, 8], d.shape(0, 3))), values)
+    more = d.choice(("", "", "", ", summarize=-1", ", summarize=1", ", summarize=0"))
+    if d.chance(0.3):
+        y = d.operand(d.dtype(ALL), d.shape(0, 2), values)
+        pattern = "{} and {}" if d.chance(0.95) else "{}"
+        return f"tf.{f}({pattern!r}, ({x}, {y}){more})"
+    return f"tf.{f}({d.choice(('x {}', '{}', '<{}>'))!r}, {x}{more})"
 
 
 @case("strings.to_hash_bucket_fast")

@@ -18,5 +18,12 @@ TEST(Expm1Op, GivesWhatTheFunctionGives) {
             .tolerance = 0.02});
 }
 
+TEST(Expm1Op, TakesComplexNumbersAndLosesNothingOfSmallOnes) {
+  check_op({.op = "expm1",
+            .inputs = {c64({2}, {1, 1, 1e-9, 1e-9})},
+            .expect = {c64({2}, {0.468693940, 2.28735529, 1e-9, 1e-9})},
+            .tolerance = 1e-6});
+}
+
 }  // namespace
 }  // namespace spillway::testing

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "spillway/graph/elementwise.h"
+#include "spillway/graph/quotient.h"
 
 namespace spillway::graph {
 namespace {
@@ -29,6 +29,6 @@ extern constexpr OpDef floordiv_op{
     .paths = "math.floordiv",
     .effect = Effect::kFallible,
     .infer = infer_binary<RealTypes>,
-    .loop = dividing_loop<Op, RealTypes>};
+    .loop = quotient_loop<Op>};
 
 }  // namespace spillway::graph

@@ -13,5 +13,13 @@ TEST(FloordivOp, RoundsDown) {
   expect_refused("floordiv", {i32({1}, {1}), i32({1}, {0})}, {}, "ivision by zero");
 }
 
+// 2.984375 / 0.99609375 is 2.996: as a bfloat16 that is 3, which stays 3.
+TEST(FloordivOp, RoundsTheQuotientOfSmallFloatsFirst) {
+  check_op(
+      {.op = "floordiv",
+       .inputs = {of(DType::kBFloat16, {1}, {2.984375}), of(DType::kBFloat16, {1}, {0.99609375})},
+       .expect = {of(DType::kBFloat16, {1}, {3})}});
+}
+
 }  // namespace
 }  // namespace spillway::testing

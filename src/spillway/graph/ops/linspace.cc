@@ -7,7 +7,7 @@ Status infer(Infer& c) {
   if (!is_one_of(FloatTypes(), c.input(0).dtype)) return no_kernel(c.input(0).dtype);
   SW_RETURN_IF_ERROR(same_types(c));
   const std::int64_t num = c.attrs().get_or<std::int64_t>("num", 1);
-  if (num <= 0) return invalid_argument("Requires num > 0: ", num);
+  if (num < 0) return invalid_argument("Requires num >= 0: ", num);
   SW_RETURN_IF_ERROR(infer_broadcast(c));
   const Shape both = c.outputs()[0].shape;
   if (!both.has_rank()) return {};

@@ -7,8 +7,15 @@ namespace {
 
 struct Op {
   template <class T>
-  [[gnu::always_inline]] static auto of(T x) {
-    return std::log1p(x);
+  [[gnu::always_inline]] static T of(T x) {
+    if constexpr (kComplex<T>) {
+      // |1 + x|^2 = 1 + (2 + re) re + im^2: the 1 is left to log1p, so that nothing of x is lost.
+      const auto re = x.real();
+      const auto im = x.imag();
+      return {std::log1p(re * (2 + re) + im * im) / 2, std::atan2(im, 1 + re)};
+    } else {
+      return std::log1p(x);
+    }
   }
 };
 
@@ -18,7 +25,7 @@ extern constexpr OpDef log1p_op{.name = "log1p",
                                 .summary = "log(1 + x), exact near zero.",
                                 .params = kUnaryParams,
                                 .paths = "math.log1p",
-                                .infer = infer_unary<FloatTypes>,
-                                .loop = unary_loop<Op, FloatTypes>};
+                                .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
+                                .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
 
 }  // namespace spillway::graph

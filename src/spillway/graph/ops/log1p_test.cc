@@ -18,5 +18,12 @@ TEST(Log1pOp, GivesWhatTheFunctionGives) {
             .tolerance = 0.02});
 }
 
+TEST(Log1pOp, TakesComplexNumbersAndLosesNothingOfSmallOnes) {
+  check_op({.op = "log1p",
+            .inputs = {c64({3}, {1, 1, 1e-9, 1e-9, -2, 0})},
+            .expect = {c64({3}, {0.804718956, 0.463647609, 1e-9, 1e-9, 0, 3.14159265})},
+            .tolerance = 1e-6});
+}
+
 }  // namespace
 }  // namespace spillway::testing

@@ -25,7 +25,7 @@ Result<Mode> mode_of(const Attrs& attrs) {
 
 Status check_mirror(Mode mode, std::int64_t before, std::int64_t after, std::int64_t dim) {
   const std::int64_t most = std::max(before, after);
-  if (mode == Mode::kReflect && most >= dim && most > 0) {
+  if (mode == Mode::kReflect && most >= dim) {  // also of an empty axis that is not padded
     return invalid_argument("paddings must be less than the dimension size: ", before, ", ", after,
                             " not less than ", dim);
   }

@@ -31,6 +31,8 @@ TEST(PadOp, RefusesPaddingsThatDoNotFit) {
                  "Paddings must be non-negative: -1 0");
   expect_refused("pad", {f32({2}, {}), i32({1, 2}, {2, 0})}, {{"mode", std::string("REFLECT")}},
                  "paddings must be less than the dimension size: 2, 0 not less than 2");
+  expect_refused("pad", {f32({0}, {}), i32({1, 2}, {0, 0})}, {{"mode", std::string("REFLECT")}},
+                 "paddings must be less than the dimension size: 0, 0 not less than 0");
 }
 
 }  // namespace

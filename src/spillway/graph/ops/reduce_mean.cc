@@ -25,6 +25,9 @@ struct Op {
                         : static_cast<Out>(static_cast<Sum>(acc) / static_cast<Sum>(count));
     } else if constexpr (kSmallFloat<Out>) {
       return Out(static_cast<float>(acc / static_cast<double>(count)));
+    } else if constexpr (kComplex<Out>) {
+      // As TensorFlow: nothing over no items, where real numbers give NaN.
+      return count == 0 ? Out(0) : static_cast<Out>(acc / static_cast<double>(count));
     } else {
       return static_cast<Out>(acc / static_cast<double>(count));
     }

@@ -17,5 +17,9 @@ TEST(ReduceMeanOp, TakesTheMean) {
             .expect = {i32({2}, {3, 5})}});
 }
 
+TEST(ReduceMeanOp, IsZeroOverNoComplexNumbers) {
+  check_op({.op = "reduce_mean", .inputs = {c64({0}, {})}, .expect = {c64({}, {0, 0})}});
+}
+
 }  // namespace
 }  // namespace spillway::testing

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
@@ -7,20 +8,28 @@
 namespace spillway::graph {
 namespace {
 
-Status check(const std::vector<std::int64_t>& repeats, std::int64_t size) {
-  for (const std::int64_t times : repeats) {
-    if (times < 0) return invalid_argument("repeats must be non-negative, got ", times);
-  }
+// How often each place of an axis comes. Of one number for each place a negative one is zero, as
+// in TensorFlow; one number for all must not be negative.
+Result<std::vector<std::int64_t>> repeats_of(const Tensor& value, std::int64_t size) {
+  std::vector<std::int64_t> repeats = integers_of(value);
   const auto given = static_cast<std::int64_t>(repeats.size());
+  if (given == 1 && repeats[0] < 0) {
+    return invalid_argument("repeats must be non-negative, got ", repeats[0]);
+  }
+  for (std::int64_t& times : repeats) times = std::max<std::int64_t>(times, 0);
   if (given != 1 && size >= 0 && given != size) {
     return wrong_shape("repeats must have one value, or one for each of the ", size,
                        " places of the axis: ", given);
   }
-  return {};
+  return repeats;
 }
 
 Status infer(Infer& c) {
   SW_RETURN_IF_ERROR(movable(c.input(0)));
+  if (!is_integer(c.input(1).dtype)) return no_kernel(c.input(1).dtype);
+  if (c.input(1).shape.rank() > 1) {
+    return wrong_shape("repeats must be a number or a vector: ", c.input(1).shape.bracketed());
+  }
   const Shape& in = c.input(0).shape;
   const bool flat = !c.attrs().has("axis");
   if (!in.has_rank()) {
@@ -36,14 +45,13 @@ Status infer(Infer& c) {
   }
   std::int64_t& size = dims[static_cast<std::size_t>(axis)];
   if (const Tensor* value = c.constant(1)) {
-    const std::vector<std::int64_t> repeats = integers_of(*value);
-    SW_RETURN_IF_ERROR(check(repeats, size));
+    SW_ASSIGN(const std::vector<std::int64_t> repeats, repeats_of(*value, size));
     if (repeats.size() != 1) {
       size = std::accumulate(repeats.begin(), repeats.end(), std::int64_t{0});
     } else if (size >= 0) {
       size *= repeats[0];
     }
-  } else {
+  } else if (size != 0) {
     size = kUnknownDim;
   }
   c.set(0, c.input(0).dtype, shape_of(dims));
@@ -56,8 +64,7 @@ Status compute(Compute& c) {
   SW_ASSIGN(const int axis,
             resolve_axis(c.attrs.get_or<std::int64_t>("axis", 0), in.shape().rank()));
   const AxisView view(in.shape(), axis);
-  std::vector<std::int64_t> repeats = integers_of(c.inputs[1]);
-  SW_RETURN_IF_ERROR(check(repeats, view.axis));
+  SW_ASSIGN(std::vector<std::int64_t> repeats, repeats_of(c.inputs[1], view.axis));
   if (repeats.size() == 1) repeats.resize(static_cast<std::size_t>(view.axis), repeats[0]);
   std::vector<std::int64_t> dims = dims_of(in.shape());
   dims[static_cast<std::size_t>(axis)] =
@@ -77,7 +84,7 @@ Status compute(Compute& c) {
 }
 
 constexpr ParamDef kParams[] = {{"input", ParamKind::kTensor},
-                                {"repeats", ParamKind::kTensor, "", 'n'},
+                                {"repeats", ParamKind::kTensor, "", 'R'},
                                 {"axis", ParamKind::kInt, "None"}};
 
 }  // namespace
@@ -86,6 +93,7 @@ extern constexpr OpDef repeat_op{.name = "repeat",
                                  .summary = "Each part along an axis several times.",
                                  .params = kParams,
                                  .paths = "repeat",
+                                 .effect = Effect::kFallible,
                                  .infer = infer,
                                  .compute = compute};
 extern constexpr OpDef repeat_strings_op = string_twin<repeat_op>("repeat_strings");

@@ -18,5 +18,14 @@ TEST(RepeatOp, RepeatsParts) {
             .expect = {text({2}, {"b", "b"})}});
 }
 
+TEST(RepeatOp, TakesANegativeCountOfOnePlaceAsNone) {
+  check_op({.op = "repeat",
+            .inputs = {i32({2}, {1, 2}), i32({2}, {2, -1})},
+            .attrs = {{"axis", std::int64_t{0}}},
+            .expect = {i32({2}, {1, 1})}});
+  expect_refused("repeat", {i32({2}, {1, 2}), i32({}, {-1})}, {}, "repeats must be non-negative");
+  expect_refused("repeat", {i32({2}, {1, 2}), i32({1, 2}, {1, 1})}, {}, "a number or a vector");
+}
+
 }  // namespace
 }  // namespace spillway::testing

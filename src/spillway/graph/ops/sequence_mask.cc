@@ -5,9 +5,23 @@
 namespace spillway::graph {
 namespace {
 
+Status check_most(std::int64_t most) {
+  if (most >= 0) return {};
+  return invalid_argument("maxlen must not be negative: ", most);
+}
+
 Status infer(Infer& c) {
   const DType type = c.attrs().get_or("dtype", DType::kBool);
   if (!is_one_of(PlainTypes(), type)) return no_kernel(type);
+  const Tensor* most = nullptr;
+  if (c.inputs() > 1) {
+    if (!is_integer(c.input(1).dtype)) return no_kernel(c.input(1).dtype);
+    if (c.input(1).shape.rank() > 0) {
+      return wrong_shape("maxlen must be scalar: ", c.input(1).shape.bracketed());
+    }
+    most = c.constant(1);
+    if (most != nullptr) SW_RETURN_IF_ERROR(check_most(integers_of(*most)[0]));
+  }
   if (!is_integer(c.input(0).dtype)) return no_kernel(c.input(0).dtype);
   const Shape& in = c.input(0).shape;
   if (!in.has_rank()) {
@@ -15,10 +29,7 @@ Status infer(Infer& c) {
     return {};
   }
   std::vector<std::int64_t> dims = dims_of(in);
-  const Tensor* most = c.inputs() > 1 ? c.constant(1) : nullptr;
-  dims.push_back(most == nullptr
-                     ? kUnknownDim
-                     : std::max<std::int64_t>(0, integer_at(most->dtype(), most->data(), 0)));
+  dims.push_back(most == nullptr ? kUnknownDim : integers_of(*most)[0]);
   c.set(0, type, shape_of(dims));
   return {};
 }
@@ -27,7 +38,8 @@ Status compute(Compute& c) {
   const std::vector<std::int64_t> lengths = integers_of(c.inputs[0]);
   std::int64_t most = 0;
   if (c.inputs.size() > 1) {
-    most = std::max<std::int64_t>(0, integers_of(c.inputs[1])[0]);
+    most = integers_of(c.inputs[1])[0];
+    SW_RETURN_IF_ERROR(check_most(most));
   } else {
     for (const std::int64_t length : lengths) most = std::max(most, length);
   }
@@ -47,8 +59,8 @@ Status compute(Compute& c) {
   return {};
 }
 
-constexpr ParamDef kParams[] = {{"lengths", ParamKind::kTensor, "", 'n'},
-                                {"maxlen", ParamKind::kOptional, "None", 'n'},
+constexpr ParamDef kParams[] = {{"lengths", ParamKind::kTensor, "", 'L'},
+                                {"maxlen", ParamKind::kOptional, "None", 'M'},
                                 {"dtype", ParamKind::kDType, "bool"}};
 
 }  // namespace
@@ -58,6 +70,7 @@ extern constexpr OpDef sequence_mask_op{
     .summary = "True for the first `length` places of each row.",
     .params = kParams,
     .paths = "sequence_mask",
+    .effect = Effect::kFallible,
     .infer = infer,
     .compute = compute};
 

@@ -14,5 +14,10 @@ TEST(SequenceMaskOp, MarksTheFirstPlaces) {
             .fixed = {1}});
 }
 
+TEST(SequenceMaskOp, RefusesANegativeOrAManifoldLength) {
+  expect_refused("sequence_mask", {i32({1}, {1}), i32({}, {-1})}, {}, "must not be negative: -1");
+  expect_refused("sequence_mask", {i32({1}, {1}), i32({1}, {2})}, {}, "maxlen must be scalar");
+}
+
 }  // namespace
 }  // namespace spillway::testing

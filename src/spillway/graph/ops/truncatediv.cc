@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "spillway/graph/elementwise.h"
+#include "spillway/graph/quotient.h"
 
 namespace spillway::graph {
 namespace {
@@ -28,6 +28,6 @@ extern constexpr OpDef truncatediv_op{
     .paths = "truncatediv",
     .effect = Effect::kFallible,
     .infer = infer_binary<RealTypes>,
-    .loop = dividing_loop<Op, RealTypes>};
+    .loop = quotient_loop<Op>};
 
 }  // namespace spillway::graph

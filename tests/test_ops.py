@@ -1,0 +1,60 @@
+"""Functions of tensors where TensorFlow 2.21 has a rule of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spillway.tf as tf
+
+
+@pytest.mark.parametrize(
+    ("minval", "maxval", "dtype"),
+    [(0, 3, "uint32"), (0, 3, "uint8"), (0, None, "int32"), (None, 3, "int32"), (0, 1, "string")],
+)
+def test_stateless_uniform_refuses_bounds_that_do_not_go_with_the_dtype(
+    minval: Any, maxval: Any, dtype: str
+) -> None:
+    with pytest.raises(ValueError, match=r"dtype|minval"):
+        tf.random.stateless_uniform([2], [1, 2], minval, maxval, dtype)
+
+
+def test_bounds_of_a_clip_must_not_make_the_tensor_larger() -> None:
+    with pytest.raises(ValueError, match="incompatible"):
+        tf.clip_by_value(tf.zeros([2, 1]), tf.zeros([3]), 1.0)
+
+
+def test_lengths_of_complex_vectors_take_the_conjugate() -> None:
+    x = tf.constant([1 + 1j, 2])
+    assert tf.norm(x).numpy() == pytest.approx(6**0.5)
+    assert np.abs(tf.math.l2_normalize(x).numpy()) == pytest.approx(
+        [(1 / 3) ** 0.5, (2 / 3) ** 0.5]
+    )
+    assert tf.math.reduce_variance(tf.constant([1 + 2j, 3])).numpy() == 2.0
+
+
+def test_lengths_of_a_mask_may_be_floats() -> None:
+    assert tf.sequence_mask([0.5, 2.0]).numpy().tolist() == [[True, False], [True, True]]
+    assert tf.sequence_mask([1.9], 2).numpy().tolist() == [[True, False]]
+
+
+def test_strings_move_as_numbers_do() -> None:
+    x = tf.constant(["a", "b", "c"])
+    assert tf.roll(x, 1, 0).numpy().tolist() == [b"c", b"a", b"b"]
+    assert tf.repeat(x, [1, 0, 2], axis=0).numpy().tolist() == [b"a", b"c", b"c"]
+    assert tf.gather_nd(x, [[2], [0]]).numpy().tolist() == [b"c", b"a"]
+    assert tf.reverse_sequence([x], [2], seq_axis=1).numpy().tolist() == [[b"b", b"a", b"c"]]
+    assert tf.tensor_scatter_nd_update(x, [[1]], ["q"]).numpy().tolist() == [b"a", b"q", b"c"]
+
+
+def test_a_default_of_a_feature_must_fill_its_shape() -> None:
+    with pytest.raises(ValueError, match="must fill"):
+        tf.io.parse_example([b""], {"v": tf.io.FixedLenFeature([2], tf.float32, 3.0)})
+
+
+def test_a_text_is_formatted_inside_a_traced_map() -> None:
+    ds = tf.data.Dataset.range(2).map(lambda x: tf.strings.format("x is {}", tf.stack([x, x])))
+    assert [bytes(text) for text in ds.as_numpy_iterator()] == [b"x is [0 0]", b"x is [1 1]"]
+    assert ds.explain().stages[-1]["functions"][0]["native"]
