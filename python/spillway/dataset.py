@@ -14,6 +14,7 @@ from spillway import _native, functions, nest, opaque, policies, tracing
 from spillway._operators import Operators
 from spillway.audit import Audit, Report
 from spillway.building import (
+    AUTOTUNE,
     calls,
     dataset_function,
     element,
@@ -483,7 +484,7 @@ class Dataset(Operators):
         >>> [int(x) for x in ds]
         [0, 1, 0, 1]
         """
-        if cycle_length is None:
+        if cycle_length is None or cycle_length == AUTOTUNE:
             cycle_length = default_cycle_length(num_parallel_calls)
         function = dataset_function(map_func, output_signature, self._node.structure)
         params = [

@@ -58,9 +58,10 @@ def trace(call: Callable[..., Any], structure: Any, declared: Any = None) -> Tra
     if effect is not None:
         return Traced(None, effect.why, effect.line)
     try:
-        parameters, values, found, reasons = _call(call, structure, 1)
+        as_tensor = declared is not None and declared.kind == "tensor"
+        parameters, values, found, reasons = _call(call, structure, 1, as_tensor)
         if MAKES_DATASETS in reasons:  # what differs in a second pass is not known before it runs
-            found = found.common(_call(call, structure, 2)[2])
+            found = found.common(_call(call, structure, 2, as_tensor)[2])
     except TraceBreak as broken:
         return Traced(None, str(broken), _line_of(broken))
     except _CERTAIN as error:
@@ -95,18 +96,17 @@ def trace_scan(call: Callable[..., Any], state: Any, element: Any) -> Traced:
         if found.structure is None:
             return found
         parts = found.structure.children if found.structure.kind == "tuple" else []
-        if len(parts) != 2:
-            return Traced(None, "does not give a state and a result")
-        if state.accepts(parts[0]):
+        if len(parts) != 2 or state.accepts(parts[0]):
             return found
         try:
-            wider = state.common(parts[0])
+            state = state.common(parts[0])
         except SpillwayError:
-            return Traced(None, "its state changes its type")
-        state = wider
+            return found  # of another type: the operator refuses it, as one that is no pair
 
 
-def _call(call: Callable[..., Any], structure: Any, size: int) -> tuple[Any, Any, Any, list[str]]:
+def _call(
+    call: Callable[..., Any], structure: Any, size: int, as_tensor: bool
+) -> tuple[Any, Any, Any, list[str]]:
     """One pass: parameters, the results' tensors and structure, and what only Python can do."""
     with opaque.noted(size) as reasons, opaque.kept() as checks:
         parameters = [_parameter(leaf) for leaf in structure.leaves()]
@@ -114,7 +114,7 @@ def _call(call: Callable[..., Any], structure: Any, size: int) -> tuple[Any, Any
         arguments = tuple(element) if structure.kind == "tuple" else (element,)
         with _watched():
             result = call(*arguments)
-        values, found = _taken(result)
+        values, found = _taken(result, as_tensor)
     return parameters, values + checks, found, reasons
 
 
@@ -137,9 +137,11 @@ def placeholder(structure: Any) -> Any:
     return structure.give([_parameter(leaf) for leaf in structure.leaves()])
 
 
-def _taken(result: Any) -> tuple[list[Any], Any]:
-    """The tensors of a result, and its structure."""
+def _taken(result: Any, as_tensor: bool) -> tuple[list[Any], Any]:
+    """The tensors of a result, and its structure; a list is a tuple unless it must be a tensor."""
     values = []
+    if isinstance(result, list) and not as_tensor:
+        result = tuple(result)
 
     def leaf(value: Any) -> Any:
         if value is None:
@@ -202,12 +204,11 @@ def _watched() -> Iterator[None]:
 def _random_states() -> list[Any]:
     import random
 
-    states: list[Any] = [hash(random.getstate())]
-    numpy_random = sys.modules.get("numpy.random")
-    if numpy_random is not None:
-        state = numpy_random.get_state(legacy=False)["state"]
-        states.append((state["key"].tobytes(), state["pos"]))
-    return states
+    import numpy.random  # here: NumPy loads it when first used, which a trace may be
+
+    state: Any = numpy.random.get_state(legacy=False)
+    mersenne = state["state"]
+    return [hash(random.getstate()), (mersenne["key"].tobytes(), mersenne["pos"])]
 
 
 def _watched_functions() -> set[Any]:
