@@ -63,6 +63,13 @@ def test_sizes_of_fill_may_mix_tensors_and_numbers() -> None:
     assert [x.shape for x in ds.as_numpy_iterator()] == [(1, 2), (2, 2)]
 
 
+def test_strings_in_a_list_beside_a_tensor_are_stacked() -> None:
+    ds = Dataset.from_tensor_slices(["a", "b"]).map(lambda s: {"pair": [s, "z"]})
+    assert ds.element_spec == {"pair": tf.TensorSpec([2], tf.string)}
+    assert [x["pair"].tolist() for x in ds.as_numpy_iterator()] == [[b"a", b"z"], [b"b", b"z"]]
+    assert tf.convert_to_tensor([tf.constant("a"), "b"]).numpy().tolist() == [b"a", b"b"]
+
+
 @pytest.mark.parametrize(
     ("scan_func", "text"),
     [
@@ -203,6 +210,12 @@ def test_weights_that_change_choose_in_their_shares() -> None:
     weights = Dataset.from_tensors([0.2, 0.8]).repeat()
     ds = Dataset.sample_from_datasets([ones, twos], weights=weights, seed=3).take(2000)
     assert 0.75 < np.mean([x == 2 for x in values(ds)]) < 0.85
+
+
+@pytest.mark.parametrize("error", [ValueError, tf.errors.InvalidArgumentError])
+def test_both_distributions_of_rejection_resample_must_have_one_length(error: Any) -> None:
+    with pytest.raises(error, match="Incompatible shapes"):
+        Dataset.range(4).rejection_resample(lambda x: x % 2, [0.5, 0.5], [0.5, 0.3, 0.2])
 
 
 def test_weights_must_be_as_many_as_datasets() -> None:
