@@ -235,13 +235,15 @@ def test_a_batch_of_different_shapes_is_refused_in_the_words_of_a_fused_map_too(
 
 
 def test_get_single_element_is_of_datasets() -> None:
+    no_dataset: Any = "x"
     with pytest.raises(TypeError, match="Invalid `dataset`"):
-        tf.data.experimental.get_single_element("x")
+        tf.data.experimental.get_single_element(no_dataset)
 
 
 def test_options_merge_with_options_only() -> None:
+    no_options: Any = 3
     with pytest.raises(TypeError, match="Could not merge incompatible options"):
-        tf.data.Options().merge(3)
+        tf.data.Options().merge(no_options)
 
 
 def test_the_older_name_of_enable_async_means_the_same() -> None:

@@ -174,8 +174,8 @@ class Dataset(Operators):
         for leaf in nest.flatten(self.element_spec):
             if isinstance(leaf, DatasetSpec):
                 raise TypeError(
-                    "`as_numpy_iterator()` is not supported for datasets that produce "
-                    f"values of type {type(leaf).__name__}"
+                    "`tf.data.Dataset.as_numpy_iterator()` is not supported for datasets that "
+                    f"produce values of type {type(leaf).__name__}"
                 )
 
     def audit(self) -> Audit:

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from spillway import _native, functions, nest, opaque, purity, traced_arrays
 from spillway.errors import SpillwayError
 from spillway.lines import PACKAGE, describe, with_source
@@ -126,7 +128,12 @@ def _parameter(leaf: Any) -> Any:
 
     opaque.note("is given datasets")
     spec = from_structure(leaf.children[0])
-    return Dataset.from_generator(tuple, output_signature=spec)
+    dataset = Dataset.from_generator(tuple, output_signature=spec)
+    if not leaf.shape:
+        return dataset
+    batch = np.empty([opaque.size() if size is None else size for size in leaf.shape], object)
+    batch.fill(dataset)
+    return batch
 
 
 def placeholder(structure: Any) -> Any:
@@ -151,6 +158,9 @@ def _taken(result: Any, as_tensor: bool) -> tuple[list[Any], Any]:
                 raise TraceBreak("returns datasets of unknown types")
             opaque.note(MAKES_DATASETS)
             return DatasetSpec(value.element_spec)
+        if _is_batch_of_datasets(value):
+            opaque.note(MAKES_DATASETS)
+            return DatasetSpec(value.flat[0].element_spec, value.shape)
         tensor = value if is_tensor(value) else to_tensor(value)
         values.append(tensor)
         return TensorSpec(tensor._dims, tensor.dtype)
@@ -162,6 +172,11 @@ def _is_dataset(value: Any) -> bool:
     from spillway.dataset import Dataset
 
     return isinstance(value, Dataset)
+
+
+def _is_batch_of_datasets(value: Any) -> bool:
+    batch = isinstance(value, np.ndarray) and value.dtype == object and value.size > 0
+    return batch and _is_dataset(value.flat[0])
 
 
 def _explain(error: BaseException, call: Callable[..., Any], structure: Any) -> None:
