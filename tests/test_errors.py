@@ -100,6 +100,8 @@ def test_the_text_holds_all_facts_the_most_useful_first() -> None:
         "  file train.tfrecord at byte 4096",
         "  after 3 attempts",
         "  caused by KeyError: 'label'",
+        "  Error in user-defined function passed to map#2 transformation with iterator: "
+        "Iterator::Root::map#2",
     ]
 
 

@@ -189,6 +189,7 @@ std::optional<Tensor> plain_from(Ref object, DType dtype, const LeafRules& rules
 bool may_become(PyObject* array, DType want) {
   const auto found = dtype_of(PyArray_DESCR(reinterpret_cast<PyArrayObject*>(array)));
   if (!found || want == DType::kString || *found == DType::kString || *found == want) return true;
+  if (PyArray_SIZE(reinterpret_cast<PyArrayObject*>(array)) == 0) return true;
   const auto one_of = [&](std::initializer_list<DType> types) {
     return std::ranges::find(types, want) != types.end();
   };

@@ -55,6 +55,20 @@ bool is_plain_leaf(PyObject* object) {
          is_tensor(object);
 }
 
+// Looks at the first item only: what is mixed is refused with its name.
+bool holds_datasets(PyObject* object) {
+  if (PyList_Check(object)) {
+    return PyList_GET_SIZE(object) > 0 && is_variant(PyList_GET_ITEM(object, 0));
+  }
+  if (!PyArray_Check(object)) return false;
+  auto* array = reinterpret_cast<PyArrayObject*>(object);
+  if (PyArray_TYPE(array) != NPY_OBJECT || PyArray_NDIM(array) != 1 || PyArray_DIM(array, 0) == 0) {
+    return false;
+  }
+  auto* first = *static_cast<PyObject**>(PyArray_DATA(array));
+  return first != nullptr && is_variant(first);
+}
+
 class Taker {
  public:
   Taker(const TakeRules& rules, Taken& out) : rules_(rules), out_(out) {}
@@ -107,8 +121,39 @@ class Taker {
     return made;
   }
 
+  // A list or an object array of datasets: one value that holds them all, as a batch of them does.
+  StructurePtr datasets(PyObject* object, const Structure* structure) {
+    const Ref items = Ref::steal(PySequence_Fast(object, "expected a sequence of datasets"));
+    if (!items) return nullptr;
+    auto all = std::make_shared<std::vector<VariantPtr>>();
+    StructurePtr element;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+      VariantPtr item = nullptr;
+      PyObject* found = PySequence_Fast_GET_ITEM(items.get(), i);
+      if (is_variant(found)) item = variant_from(found);
+      const auto* dataset = dynamic_cast<const DatasetValue*>(item.get());
+      if (dataset == nullptr) {
+        if (PyErr_Occurred() == nullptr) {
+          PyErr_Format(PyExc_TypeError, "expected datasets only, found %R", found);
+        }
+        return nullptr;
+      }
+      const StructurePtr own = dataset->node()->structure();
+      if (element == nullptr) element = own;
+      if (own != nullptr && !element->accepts(*own)) return wrong_structure(found, *element);
+      all->push_back(std::move(item));
+    }
+    const Shape shape({static_cast<std::int64_t>(all->size())});
+    if (structure != nullptr && structure->kind() != Structure::Kind::kDataset) {
+      return wrong_structure(object, *structure);
+    }
+    out_.values.push_back(Tensor::of_variants(shape, std::move(all)));
+    return Structure::dataset(std::move(element), shape);
+  }
+
   StructurePtr leaf(PyObject* object, const Structure* structure, bool sole) {
     if (is_variant(object)) return variant(object, structure);
+    if (holds_datasets(object)) return datasets(object, structure);
     LeafRules rules{rules_.account, std::nullopt, rules_.strict, rules_.constant};
     if (structure != nullptr) rules.dtype = structure->dtype();
     auto tensor = tensor_from(object, rules, sole);

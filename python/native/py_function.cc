@@ -110,6 +110,11 @@ class PyFunction final : public Function {
                                 ? PyObject_CallObject(callable, element.get())
                                 : PyObject_CallOneArg(callable, element.get()));
     if (!result) return false;
+    // As in TensorFlow a list of results is a tuple of them; one within a nest is a tensor.
+    if (PyList_Check(result.get()) && (known == nullptr || !known->is_component())) {
+      result = Ref::steal(PyList_AsTuple(result.get()));
+      if (!result) return false;
+    }
     Mismatch why = Mismatch::kNone;
     const TakeRules rules{context.account, false, &why, true};
     return take_nest(result.get(), known, rules, true, taken);

@@ -15,6 +15,7 @@ _BY_NAME: dict[str, type[errors.SpillwayError]] = {
     if isinstance(cls, type) and issubclass(cls, errors.SpillwayError)
 }
 _NEVER_MIXED = (StopIteration, StopAsyncIteration, GeneratorExit, KeyboardInterrupt, SystemExit)
+_CALLS_USER_CODE = frozenset({"map", "filter", "flat_map", "interleave"})
 _PASSED_ON = (GeneratorExit, KeyboardInterrupt, SystemExit)
 
 
@@ -52,10 +53,21 @@ def make_error(facts: Mapping[str, Any], cause: BaseException | None = None) -> 
     if mixed is not None and isinstance(cause, mixed):
         _copy_attributes(cause, error)
     errors.fill(error, message, facts)
+    _add_context(error)
     if isinstance(error, errors.FileError):
         error._fill_os_fields()
     error.__cause__ = cause
     return error
+
+
+def _add_context(error: errors.SpillwayError) -> None:
+    """In TensorFlow's words, which people search for: the stage whose function failed."""
+    operator = (error.stage or "").partition("#")[0]
+    if operator in _CALLS_USER_CODE and error.kind in ("user", "data"):
+        error.__dict__["_context"] = (
+            f"Error in user-defined function passed to {error.stage} transformation with "
+            f"iterator: Iterator::Root::{error.stage}"
+        )
 
 
 def _build(

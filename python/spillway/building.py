@@ -13,7 +13,7 @@ from spillway._operators import definitions
 from spillway.lines import user_line
 from spillway.specs import DatasetSpec
 from spillway.structures import shapes_structure, to_structure
-from spillway.tensor_convert import to_tensor
+from spillway.tensor_convert import is_tensor, to_tensor
 
 if TYPE_CHECKING:
     from spillway.dataset import Dataset
@@ -65,6 +65,8 @@ def apply_operator(
                 declared = signature if definition["name"] in _RESULTS else None
                 traced = (op, definition["name"]) in _OF_ELEMENTS and caller is not None
                 of = caller._node.structure if traced and caller is not None else None
+                if definition["name"] == "window_size_func":
+                    of = _native.Structure.tensor("int64", ())  # of keys, whatever elements are
                 params.append(
                     function(
                         value, declared, of, lenient=any(v is not None for v in policy.values())
@@ -96,7 +98,7 @@ def _convert(kind: str, value: Any, op: str, name: str) -> Any:
     if kind == "bool":
         return bool(value)
     if kind == "str":
-        return os.fspath(value) if isinstance(value, os.PathLike) else value
+        return _text(value)
     if kind in ("element", "slices"):
         return element(value, kind == "slices", rows=kind == "slices")
     if kind == "signature":
@@ -109,11 +111,22 @@ def _convert(kind: str, value: Any, op: str, name: str) -> Any:
     return value
 
 
+def _text(value: Any) -> Any:
+    """A path, or a scalar string tensor, as `str`; anything else is left to the engine."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if is_tensor(value):
+        value = value.numpy()
+    return value.decode() if isinstance(value, bytes) else value
+
+
 def _int(value: Any, op: str, name: str) -> Any:
     if isinstance(value, templates.Hole):
         return value
     if opaque.form() is not None and templates.is_traced(value):
         return templates.Hole(value)
+    if isinstance(value, float):  # int() would cut off what was meant
+        raise TypeError(f"{op}: {name} must be an integer: cannot convert {value!r} to int64")
     try:
         return int(value.__index__()) if hasattr(value, "__index__") else int(np.asarray(value)[()])
     except (TypeError, ValueError) as error:

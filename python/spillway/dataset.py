@@ -14,6 +14,7 @@ from spillway import _native, functions, nest, opaque, policies, templates, trac
 from spillway._operators import Operators
 from spillway.audit import Audit, Report
 from spillway.building import (
+    AUTOTUNE,
     calls,
     dataset_function,
     element,
@@ -173,8 +174,8 @@ class Dataset(Operators):
         for leaf in nest.flatten(self.element_spec):
             if isinstance(leaf, DatasetSpec):
                 raise TypeError(
-                    "`as_numpy_iterator()` is not supported for datasets that produce "
-                    f"values of type {type(leaf).__name__}"
+                    "`tf.data.Dataset.as_numpy_iterator()` is not supported for datasets that "
+                    f"produce values of type {type(leaf).__name__}"
                 )
 
     def audit(self) -> Audit:
@@ -483,7 +484,8 @@ class Dataset(Operators):
         >>> [int(x) for x in ds]
         [0, 1, 0, 1]
         """
-        if cycle_length is None:
+        traced = templates.is_traced(cycle_length)
+        if cycle_length is None or (not traced and cycle_length == AUTOTUNE):
             cycle_length = default_cycle_length(num_parallel_calls)
         function = dataset_function(map_func, output_signature, self._node.structure)
         params = [

@@ -37,7 +37,7 @@ _FACTS = (
     "origin",
     "attempts",
 )
-_KEPT = frozenset({*_FACTS, "message", "verdict", "_cause_line"})  # of a composed class
+_KEPT = frozenset({*_FACTS, "message", "verdict", "_cause_line", "_context"})  # of a composed class
 _COUNTS = frozenset({"index", "epoch", "offset", "attempts"})
 
 
@@ -70,6 +70,7 @@ class SpillwayError(Exception):
     origin: str | None = None
     attempts: int = 1
 
+    _context: str = ""  # TensorFlow's words for the stage
     _cause_line: str = ""  # outlives pickling, which drops __cause__
     _named: ClassVar[type[SpillwayError] | None] = None  # of a composed class: its static part
     _mixed: ClassVar[type[BaseException] | None] = None  # of a composed class: the user's part
@@ -96,6 +97,11 @@ class SpillwayError(Exception):
         super().__init__(message)
         given = (kind, code, stage, line, index, epoch, file, offset, origin, attempts)
         fill(self, message, dict(zip(_FACTS, given, strict=True)))
+
+    @property
+    def experimental_payloads(self) -> dict[str, bytes]:
+        """TensorFlow's; nothing is attached to an error here."""
+        return {}
 
     @property
     def error_code(self) -> int:
@@ -132,7 +138,7 @@ class SpillwayError(Exception):
         cause = self._cause_line if self.__cause__ is None else _one_line(self.__cause__)
         if cause and cause not in self.message:
             lines.append(f"caused by {cause}")
-        return lines
+        return [*lines, self._context] if self._context else lines
 
     def __reduce__(self) -> tuple[Any, ...]:
         cls = type(self)
@@ -390,6 +396,7 @@ def fill(error: SpillwayError, message: str, facts: Mapping[str, Any]) -> None:
         error.__dict__.pop(name, None)  # the cause's, where it is ours too
     own["message"] = message
     error.__dict__.pop("_cause_line", None)
+    error.__dict__.pop("_context", None)  # of a cause that is ours, too
     error.__dict__.update(own)
     error.args = (message,)
 

@@ -49,7 +49,7 @@ class _Group:
     def __getattr__(self, name: str) -> Any:
         name = self._aliases.get(name, name)
         if name.startswith("_") or name not in self._names:
-            raise AttributeError(f"{type(self).__name__} has no option {name!r}")
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return self._values.get(name, self._defaults.get(name))
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -189,7 +189,9 @@ class Options(_Group):
     def merge(self, options: Options) -> Options:
         """These choices, overridden by what `options` chose."""
         if not isinstance(options, Options):
-            raise TypeError(f"options must be Options: {options!r}")
+            raise TypeError(
+                f"Could not merge incompatible options of type {type(options)} and {type(self)}."
+            )
         merged = Options()
         merged._merge(self._plain())
         merged._merge(options._plain())

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spillway import _native, nest
-from spillway.dtypes import as_dtype
-from spillway.specs import TensorSpec, as_shape
+from spillway.dtypes import DType
+from spillway.specs import DatasetSpec, TensorSpec, as_shape
 from spillway.structures import to_structure
+from spillway.tensor_convert import KIND_OF_TYPE, to_array, to_tensor
 
 if TYPE_CHECKING:
     from spillway.dataset import Dataset
@@ -24,6 +25,8 @@ def _leaves(ds: Dataset) -> list[Any]:
         )
     leaves = nest.flatten(spec)
     for leaf in leaves:
+        if isinstance(leaf, DatasetSpec):
+            raise TypeError("`padded_batch` is not supported for datasets of datasets")
         if not isinstance(leaf, TensorSpec):
             raise TypeError(
                 "`padded_batch` is only supported for datasets that produce tensor elements but "
@@ -37,8 +40,18 @@ def parts_of(like: Any, value: Any) -> list[Any]:
     if not nest.is_nested(like):
         return [value]
     if isinstance(like, dict):
+        if not isinstance(value, dict) or sorted(value) != sorted(like):
+            raise ValueError(
+                "`padded_shapes`: The two structures don't have the same sequence length: the "
+                f"element has {sorted(like)}: {value}"
+            )
         return [leaf for key in sorted(like) for leaf in parts_of(like[key], value[key])]
     names = nest.fields(like)
+    if not hasattr(value, "__len__") or len(value) != len(names or like):
+        raise ValueError(
+            "`padded_shapes`: The two structures don't have the same sequence length: the element "
+            f"has {len(names or like)} parts: {value}"
+        )
     parts = [getattr(value, n) for n in names] if names and not isinstance(value, tuple) else value
     children = [getattr(like, n) for n in names] if names else like
     return [leaf for a, b in zip(children, parts, strict=True) for leaf in parts_of(a, b)]
@@ -65,8 +78,11 @@ def shapes(ds: Dataset, padded_shapes: Any) -> Any:
 def _shape(part: Any, leaf: TensorSpec) -> Any:
     if hasattr(part, "numpy") or isinstance(part, np.ndarray):
         array = np.asarray(part)
-        if array.dtype != np.int64:
-            raise TypeError(f"Padded shape {part} must be a `tf.int64` vector tensor.")
+        if array.dtype.kind not in "iu":
+            raise TypeError(
+                f"Padded shape {part} must be a `tf.int64` vector tensor, but its type was "
+                f"{array.dtype}."
+            )
         if array.ndim != 1:
             raise ValueError(
                 f"Padded shape {part} must be a `tf.int64` vector tensor, but its shape was "
@@ -127,11 +143,26 @@ def _fill(like: Any, value: Any) -> list[Any]:
 
 
 def _constant(part: Any, leaf: TensorSpec) -> Any:
-    typed = hasattr(part, "dtype")
-    if typed and as_dtype(part.dtype) != leaf.dtype:
+    value = to_tensor(part)
+    # A Python number has no type of its own: it must only be a value of the component's.
+    fits = type(part) in KIND_OF_TYPE and _fits(part, leaf.dtype)
+    if value.dtype != leaf.dtype and not fits:
         raise TypeError(
-            f"Padding value type (`{as_dtype(part.dtype).name}`) does not match the component "
-            f"type (`{leaf.dtype.name}`)."
+            f"Invalid `padding_values`. `padding_values` values type {value.dtype!r} does not "
+            f"match type {leaf.dtype!r} of the corresponding input component."
+        )
+    if value.shape.rank != 0:
+        raise ValueError(
+            "Invalid `padding_values`. `padding_values` values should be scalars, but got "
+            f"{value.shape}."
         )
     scalar = _native.Structure.tensor(leaf.dtype.name, ())
     return _native.element(part, scalar, False)
+
+
+def _fits(value: Any, dtype: DType) -> bool:
+    try:
+        to_array(value, dtype)
+    except (TypeError, ValueError):
+        return False
+    return True

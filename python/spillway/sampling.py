@@ -9,9 +9,12 @@ import numpy as np
 from spillway import _native
 from spillway.lines import user_line
 from spillway.seeds import seed_pair
+from spillway.specs import TensorSpec
 
 if TYPE_CHECKING:
     from spillway.dataset import Dataset
+
+_DRAWS = 2.0**32  # what `Dataset.random` draws from
 
 
 def sample(
@@ -33,8 +36,9 @@ def sample(
             )
         if array.ndim != 1 or len(array) != len(datasets):
             raise ValueError(
-                "Invalid `weights`. The shape of `weights` should be compatible with `[len("
-                f"datasets)]`: they should have the same length, {len(datasets)} and {array.shape}."
+                "Invalid `weights`. `weights` should have the same length as `datasets` but got "
+                f"`len(weights)={len(array) if array.ndim else 0}` vs. "
+                f"`len(datasets)={len(datasets)}`."
             )
         if listed:
             kept = [i for i, w in enumerate(array) if w > 0]
@@ -44,9 +48,23 @@ def sample(
             array = array[kept]
         element = _native.element(np.ascontiguousarray(array), None, False)
     elif weights is not None:
-        raise TypeError("sample_from_datasets: weights that change are not supported: a dataset")
+        choices = _choices(weights, len(datasets), seed, again)
+        return Dataset.choose_from_datasets(datasets, choices, stop)
     if len(datasets) == 1:
         return datasets[0]
     params = [None, element, *seed_pair(seed), bool(stop), again]
     nodes = [dataset._node for dataset in datasets]
     return Dataset(_native.node("sample_from_datasets", params, nodes, user_line(), ""))
+
+
+def _choices(weights: Dataset, count: int, seed: int | None, again: bool | None) -> Dataset:
+    """For each element of `weights` the number of a dataset, drawn in these shares."""
+    from spillway.dataset import Dataset
+
+    def choose(shares: Any, drawn: Any) -> Any:
+        rising = np.cumsum(np.asarray(shares, np.float64)[:count])
+        at = np.searchsorted(rising, float(drawn) / _DRAWS * rising[-1], side="right")
+        return np.int64(min(int(at), count - 1))
+
+    numbers = Dataset.random(seed=seed, rerandomize_each_iteration=again)
+    return Dataset.zip(weights, numbers).map(choose, output_signature=TensorSpec((), "int64"))

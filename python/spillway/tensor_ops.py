@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 # The op behind an operator, where it is another for some dtype.
 _BOOL = {"multiply": "logical_and", "bitwise_and": "logical_and", "bitwise_or": "logical_or"}
 _BOOL |= {"bitwise_xor": "not_equal", "bitwise_invert": "logical_not"}
-_STRING = {"add": "string_add", "equal": "string_equal", "not_equal": "string_not_equal"}
+_STRING = {
+    "add": "string_add",
+    "equal": "string_equal",
+    "not_equal": "string_not_equal",
+    "stack": "stack_strings",
+}
 _COMPLEX = {"abs": "complex_abs"}
 _WIDER = {"int8": "float32", "int16": "float32", "uint8": "float32", "uint16": "float32"}
 _MORE = {"matmul": (False, False, False, False)}  # parameters behind the two operands

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from spillway import _native, functions, nest, opaque, purity, templates, traced_arrays
 from spillway.errors import SpillwayError
 from spillway.lines import PACKAGE, describe, with_source
@@ -61,9 +63,10 @@ def trace(call: Callable[..., Any], structure: Any, declared: Any = None) -> Tra
         return Traced(None, effect.why, effect.line)
     mark = _native.next_serial()
     try:
-        parameters, values, found, reasons = _call(call, structure, 1)
+        as_tensor = declared is not None and declared.kind == "tensor"
+        parameters, values, found, reasons = _call(call, structure, 1, as_tensor)
         if MAKES_DATASETS in reasons:  # what differs in a second pass is not known before it runs
-            found = found.common(_call(call, structure, 2)[2])
+            found = found.common(_call(call, structure, 2, as_tensor)[2])
     except TraceBreak as broken:
         return Traced(None, str(broken), _line_of(broken))
     except _CERTAIN as error:
@@ -151,24 +154,23 @@ def trace_scan(call: Callable[..., Any], state: Any, element: Any) -> Traced:
         if found.structure is None:
             return found
         parts = found.structure.children if found.structure.kind == "tuple" else []
-        if len(parts) != 2:
-            return Traced(None, "does not give a state and a result")
-        if state.accepts(parts[0]):
+        if len(parts) != 2 or state.accepts(parts[0]):
             return found
         try:
-            wider = state.common(parts[0])
+            state = state.common(parts[0])
         except SpillwayError:
-            return Traced(None, "its state changes its type")
-        state = wider
+            return found  # of another type: the operator refuses it, as one that is no pair
 
 
-def _call(call: Callable[..., Any], structure: Any, size: int) -> tuple[Any, Any, Any, list[str]]:
+def _call(
+    call: Callable[..., Any], structure: Any, size: int, as_tensor: bool
+) -> tuple[Any, Any, Any, list[str]]:
     """One pass: parameters, the results' tensors and structure, and what only Python can do."""
     with opaque.noted(size) as reasons, opaque.kept() as checks:
         parameters = [_parameter(leaf) for leaf in structure.leaves()]
         with _watched():
             result = call(*_arguments(structure, parameters))
-        values, found = _taken(result)
+        values, found = _taken(result, as_tensor)
     return parameters, values + checks, found, reasons
 
 
@@ -188,9 +190,15 @@ def _parameter(leaf: Any) -> Any:
     form = opaque.form()
     if form is None:
         opaque.note(GIVEN_DATASETS)
+    elif leaf.shape:
+        raise TraceBreak("is given batches of datasets")
     else:
         form.given.append(stands_for._node)
-    return stands_for
+    if not leaf.shape:
+        return stands_for
+    batch = np.empty([opaque.size() if size is None else size for size in leaf.shape], object)
+    batch.fill(stands_for)
+    return batch
 
 
 def placeholder(structure: Any) -> Any:
@@ -201,9 +209,11 @@ def placeholder(structure: Any) -> Any:
     return structure.give([_parameter(leaf) for leaf in structure.leaves()])
 
 
-def _taken(result: Any) -> tuple[list[Any], Any]:
-    """The tensors of a result, and its structure."""
+def _taken(result: Any, as_tensor: bool) -> tuple[list[Any], Any]:
+    """The tensors of a result, and its structure; a list is a tuple unless it must be a tensor."""
     values = []
+    if isinstance(result, list) and not as_tensor:
+        result = tuple(result)
 
     def leaf(value: Any) -> Any:
         if value is None:
@@ -213,6 +223,9 @@ def _taken(result: Any) -> tuple[list[Any], Any]:
                 raise TraceBreak("returns datasets of unknown types")
             opaque.note(MAKES_DATASETS)
             return DatasetSpec(value.element_spec)
+        if _is_batch_of_datasets(value):
+            opaque.note(MAKES_DATASETS)
+            return DatasetSpec(value.flat[0].element_spec, value.shape)
         tensor = value if is_tensor(value) else to_tensor(value)
         values.append(tensor)
         return TensorSpec(tensor._dims, tensor.dtype)
@@ -224,6 +237,11 @@ def _is_dataset(value: Any) -> bool:
     from spillway.dataset import Dataset
 
     return isinstance(value, Dataset)
+
+
+def _is_batch_of_datasets(value: Any) -> bool:
+    batch = isinstance(value, np.ndarray) and value.dtype == object and value.size > 0
+    return batch and _is_dataset(value.flat[0])
 
 
 def _explain(error: BaseException, call: Callable[..., Any], structure: Any) -> None:
@@ -259,20 +277,18 @@ def _watched() -> Iterator[None]:
         yield
     finally:
         sys.setprofile(before)
-    # A generator that was only loaded meanwhile has been drawn from by nobody.
-    if _random_states()[: len(random)] != random:
+    if _random_states() != random:
         raise TraceBreak("draws from a random generator")
 
 
 def _random_states() -> list[Any]:
     import random
 
-    states: list[Any] = [hash(random.getstate())]
-    numpy_random = sys.modules.get("numpy.random")
-    if numpy_random is not None:
-        state = numpy_random.get_state(legacy=False)["state"]
-        states.append((state["key"].tobytes(), state["pos"]))
-    return states
+    import numpy.random  # here: NumPy loads it when first used, which a trace may be
+
+    state: Any = numpy.random.get_state(legacy=False)
+    mersenne = state["state"]
+    return [hash(random.getstate()), (mersenne["key"].tobytes(), mersenne["pos"])]
 
 
 def _watched_functions() -> set[Any]:

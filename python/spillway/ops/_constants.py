@@ -104,7 +104,7 @@ def _dims(shape: Any) -> Any:
     if is_tensor(shape):
         return shape
     if isinstance(shape, (list, tuple)) and any(is_tensor(dim) for dim in shape):
-        return to_tensor([dim if is_tensor(dim) else to_tensor(dim) for dim in shape])
+        return to_tensor(list(shape))
     array = np.asarray(shape)
     return to_tensor(
         array.astype(np.int64).reshape(-1) if array.ndim == 0 else array.astype(np.int64)

@@ -21,6 +21,8 @@ from spillway.tensor import Tensor
 def to_front(value: Any) -> Any:
     """An element, or a part of one, as `spillway.tf` hands it out."""
     if isinstance(value, np.ndarray):
+        if value.dtype == object and value.size and isinstance(value.flat[0], spillway.Dataset):
+            return _batch_of_datasets(value)
         return Tensor(value)
     if isinstance(value, bytes):
         return Tensor(np.array(value, object))
@@ -43,6 +45,13 @@ def to_front(value: Any) -> Any:
     if nest.is_nested(value):
         return nest.map_structure(to_front, value)
     return Tensor(np.asarray(value))
+
+
+def _batch_of_datasets(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    out = np.empty(value.shape, object)
+    for at, dataset in enumerate(value.flat):
+        out.flat[at] = to_front(dataset)
+    return out
 
 
 def has_front_parts(spec: Any) -> bool:

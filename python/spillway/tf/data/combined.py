@@ -24,7 +24,13 @@ def method(name: str, *args: Any, **more: Any) -> Transformation:
 
 def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) -> Transformation:
     """`shuffle(buffer_size, seed)`, then `repeat(count)`."""
-    return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
+
+    def transform(dataset: Dataset) -> Dataset:
+        _require(count is None or count != 0, "count must be greater than zero or equal to -1.")
+        repeated: Dataset = dataset.shuffle(buffer_size, seed).repeat(count)
+        return repeated
+
+    return transform
 
 
 def map_and_batch(

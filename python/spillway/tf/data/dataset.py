@@ -171,6 +171,14 @@ class Dataset(Adopted, metaclass=_Names):
         ...     count, args=(2,), output_signature=spec)]
         [0, 1]
         """
+        if not callable(generator):
+            raise TypeError("`generator` must be a Python callable.")
+        for given, argument in ((output_types, "output_types"), (output_shapes, "output_shapes")):
+            if given is not None and output_signature is not None:
+                raise TypeError(
+                    f"The `{argument}` argument can not be used together with the "
+                    "`output_signature` argument."
+                )
         if output_types is None and output_signature is None:
             raise TypeError(
                 "To specify the output signature you need to provide either the "
@@ -182,9 +190,9 @@ class Dataset(Adopted, metaclass=_Names):
                     "`output_signature` must contain objects that are subclass of `tf.TypeSpec` "
                     f"but found {type(leaf)} which is not."
                 )
-        given = None if args is None else tuple([_as_tensorflow_passes(arg) for arg in args])
+        passed = None if args is None else tuple([_as_tensorflow_passes(arg) for arg in args])
         made = spillway.Dataset.from_generator(
-            generator, output_types, output_shapes, given, output_signature, name=name, **more
+            generator, output_types, output_shapes, passed, output_signature, name=name, **more
         )
         return Dataset(made._node)
 

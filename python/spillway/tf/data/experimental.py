@@ -172,6 +172,10 @@ def cardinality(dataset: Dataset) -> Any:
 
 def get_single_element(dataset: Dataset) -> Any:
     """`Dataset.get_single_element`."""
+    if not isinstance(dataset, Dataset):
+        raise TypeError(
+            f"Invalid `dataset`. Expected a `tf.data.Dataset` object but got {type(dataset)}."
+        )
     return dataset.get_single_element()
 
 

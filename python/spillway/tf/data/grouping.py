@@ -54,7 +54,10 @@ def group_by_reducer(
     def transform(dataset: Dataset) -> Dataset:
         key = result_spec(key_func, dataset.element_spec)
         if key is not None and not TensorSpec((), "int64").is_compatible_with(key):
-            raise ValueError(f"`key_func` must return a single `tf.int64` scalar tensor: {key}")
+            raise ValueError(
+                "Invalid `key_func`. Expected `key_func` to return a scalar tf.int64 tensor: "
+                f"`key_func` must return a single `tf.int64` scalar tensor: {key}"
+            )
         signature = _signature(dataset.element_spec, reducer)
         return dataset.group_by_window(
             key_func, reduce_group, window_size=_ALL, output_signature=signature
@@ -71,8 +74,8 @@ def _signature(element: Any, reducer: Reducer) -> Any:
         wider = joined(state, after)
         if wider is None and after is not None:
             raise TypeError(
-                "The element types for the new state must match the initial state. Expected "
-                f"{state} but got {after}."
+                "Invalid `reducer`. The element types for the new state must match the initial "
+                f"state. Expected {state} but got {after}."
             )
         if wider == state:
             return result_spec(reducer.finalize_func, state)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import spillway
+from spillway.tensor_convert import refuse
 
 if TYPE_CHECKING:
     from spillway.tf.data.dataset import Dataset
@@ -30,9 +31,10 @@ def resample(
     wanted = np.asarray(target_dist, np.float64)
     known = None if initial_dist is None else np.asarray(initial_dist, np.float64)
     if known is not None and known.shape != wanted.shape:
-        raise ValueError(
-            "`initial_dist` and `target_dist` must have the same shape: "
-            f"{known.shape} and {wanted.shape}"
+        refuse(
+            "ValueError",
+            "Incompatible shapes: `initial_dist` and `target_dist` must have the same shape: "
+            f"{known.shape} and {wanted.shape}",
         )
 
     def decide(seen: Any, drawn_and_data: Any) -> Any:

@@ -44,6 +44,10 @@ class CheckpointOptions:
     experimental_skip_slot_variables: bool = False
     experimental_sharding_callback: Any = None
 
+    def __post_init__(self) -> None:
+        """The older name of `enable_async` means the same."""
+        self.enable_async = self.enable_async or self.experimental_enable_async_checkpoint
+
 
 class LoadStatus:
     """What `restore` found. Names count as found when both sides have them."""

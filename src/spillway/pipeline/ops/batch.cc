@@ -22,11 +22,14 @@ Result<Inferred> infer(const Node& node) {
                   batched_count(input.cardinality(), size, drop)};
 }
 
+// In TensorFlow's words, and in those it has for a map and a batch that it runs as one.
 Status different_shapes(const RowGatherer::Mismatch& m) {
   return bad_data(Code::kInvalidArgument,
                   "Cannot batch tensors with different shapes in component ", m.component,
                   ". First element had shape ", m.first.bracketed(), " and element ", m.row,
-                  " had shape ", m.shape.bracketed(), ".");
+                  " had shape ", m.shape.bracketed(), ". Cannot add tensor to the batch: number ",
+                  "of elements does not match. Shapes are: [tensor]: ", m.shape.bracketed(),
+                  ", [batch]: ", m.first.bracketed());
 }
 
 bool all_blocks(const Chunk& rows) {

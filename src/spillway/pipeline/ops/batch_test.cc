@@ -105,7 +105,8 @@ TEST(Batch, RefusesRowsOfDifferentShapesAndGoesOnWithTheNextBatch) {
   ASSERT_FALSE(next.ok());
   EXPECT_EQ(next.error().message(),
             "Cannot batch tensors with different shapes in component 0. First element had shape "
-            "[3] and element 2 had shape [4].");
+            "[3] and element 2 had shape [4]. Cannot add tensor to the batch: number of elements "
+            "does not match. Shapes are: [tensor]: [4], [batch]: [3]");
   EXPECT_EQ(next.error().info().index, 2);
   EXPECT_EQ(next.error().info().origin, "range#0 element 2, epoch 0");
 }
