@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -678,3 +679,14 @@ def test_checks_are_made_though_nothing_uses_them() -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match="bad"):
         next(elements)
     assert int(next(elements)) == 1
+
+
+def test_calls_that_wait_for_each_other_meet_though_nobody_knows_their_results() -> None:
+    both = threading.Barrier(2, timeout=20)
+
+    def meet(x: Any) -> Any:
+        both.wait()
+        return x
+
+    ds = D.range(4).map(meet, num_parallel_calls=2)
+    assert values(ds) == [0, 1, 2, 3]

@@ -8,6 +8,7 @@ cannot, the function runs as Python for every element instead, and `Traced.why` 
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 import traceback
@@ -272,11 +273,16 @@ def _watched() -> Iterator[None]:
             sys.setprofile(before)
             raise TraceBreak(f"calls {argument.__name__}")
 
+    # What the collector calls (finalizers, callbacks of others) is none of the function's doing.
+    collects = gc.isenabled()
+    gc.disable()
     sys.setprofile(watch)
     try:
         yield
     finally:
         sys.setprofile(before)
+        if collects:
+            gc.enable()
     if _random_states() != random:
         raise TraceBreak("draws from a random generator")
 

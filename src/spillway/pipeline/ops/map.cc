@@ -20,6 +20,7 @@ constexpr std::int64_t kAutotune = -1;
 constexpr std::int64_t kSequential = 0;
 // num_parallel_calls=None means kSequential; AUTOTUNE is kAutotune.
 constexpr std::int64_t kMostTuned = 64;
+constexpr std::int64_t kAloneNs = 100'000'000;
 
 Result<Inferred> infer(const Node& node) {
   const std::int64_t calls = node.int_param("num_parallel_calls", kAutotune);
@@ -168,12 +169,16 @@ class ParallelMapIterator final : public Iterator {
   bool may_start() const {
     if (tasks_.empty()) return true;
     if (static_cast<std::int64_t>(tasks_.size()) >= window_) return false;
-    if (largest_ == 0 && known_bytes() < 0) return false;
+    if (size_unknown()) return now_ns() - first_started_ns_ > kAloneNs;
     const std::size_t each =
         std::max(largest_, static_cast<std::size_t>(std::max<std::int64_t>(0, known_bytes())));
     const std::size_t running = (tasks_.size() + 1) * each;
     return within_reach(shared_->run->budget()) > running;
   }
+
+  // Results nobody has seen yet: the first call runs alone, but not for long. It may wait for
+  // another one, and a function that waits was given several calls for that.
+  bool size_unknown() const { return largest_ == 0 && known_bytes() < 0; }
 
   std::int64_t known_bytes() const {
     const StructurePtr out = shared_->function->output();
@@ -198,6 +203,7 @@ class ParallelMapIterator final : public Iterator {
       auto task = std::make_shared<Task>();
       task->row = std::move(*next.value());
       task->index = input_.position() - 1;
+      if (first_started_ns_ == 0) first_started_ns_ = now_ns();
       tasks_.push_back(task);
       stats().parallelism =
           std::max(stats().parallelism.load(), static_cast<std::int64_t>(tasks_.size()));
@@ -208,12 +214,12 @@ class ParallelMapIterator final : public Iterator {
 
   Status wait_for_oldest() {
     const Task& task = *tasks_.front();
-    if (task.done) return {};
-    const Parked parked(shared_->run->budget());
-    const MutexLock lock(shared_->mutex);
     while (!task.done) {
       if (shared_->run->stop() || interrupted()) return cancelled();
-      shared_->finished.wait_for(shared_->mutex, std::chrono::milliseconds(20));
+      if (size_unknown()) SW_RETURN_IF_ERROR(fill());
+      const Parked parked(shared_->run->budget());
+      const MutexLock lock(shared_->mutex);
+      if (!task.done) shared_->finished.wait_for(shared_->mutex, std::chrono::milliseconds(20));
     }
     return {};
   }
@@ -244,6 +250,7 @@ class ParallelMapIterator final : public Iterator {
   Status input_error_;
   bool ended_ = false;
   std::size_t largest_ = 0;
+  std::int64_t first_started_ns_ = 0;
   double wall_ = 0;
   double cpu_ = 0;
 };
