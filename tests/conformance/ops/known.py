@@ -59,6 +59,18 @@ _MEANT: tuple[Meant, ...] = (
         "TensorFlow fails to decode its own message about bytes it cannot parse",
     ),
     Meant(
+        r".*",
+        r"TypeError: Cannot convert \[?True\]? to EagerTensor of dtype",
+        _VALUE,
+        "a Python bool goes with every dtype of numbers, not with some",
+    ),
+    Meant(
+        r"range",
+        r"AssertionError: $",
+        r"INVALID_ARGUMENT: range: \w+ is not a dtype of ranges",
+        "TensorFlow asserts that a range has one of its dtypes",
+    ),
+    Meant(
         r"split",
         r"If there is only one output, it must have the same size",
         _VALUE,
@@ -84,6 +96,7 @@ _REFUSED_MAPS = (
     (r"Number of mask dimensions must be specified", "a mask of unknown rank"),
     (r"Length for attr 'output_types' of 0", "a map that gives nothing"),
     (r"may only be negative if rank\(data\) is statically known", "repeat of unknown rank"),
+    (r"'NoneType' object is not subscriptable", "an axis of unknown rank"),
     (r"Cannot infer argument `num` from shape", "batch_dims of unknown rank"),
     (r"unsupported operand type\(s\) for -: 'NoneType' and 'int'", "an axis of unknown rank"),
 )
