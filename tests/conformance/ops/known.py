@@ -119,9 +119,12 @@ def _of_operands(program: Data, theirs: str, ours: str) -> str | None:
     beside = path == "linalg.diag" and "k=" in program["source"] and program["known"] != "all"
     if beside and "map: element_spec: TensorFlow" in theirs:
         return "TensorFlow counts an unknown length as -1 beside the main diagonal"
+    single = path == "math.bincount" and len(program["operands"][0][1]) == 1
+    if single and "map: element_spec: TensorFlow" in theirs and ", []]" in theirs:
+        return "TensorFlow takes the bins of one number for a number"
     wide = program.get("operands", [[""]])[0][0] == "int64"
-    if path == "saturate_cast" and wide and re.search(r"-9.223372036854776e\+18", theirs):
-        return "TensorFlow saturates int64 to floats as the least of them"
+    if path == "saturate_cast" and wide and re.search(r"-9\.?223372036854775?[68]", theirs):
+        return "TensorFlow saturates int64 to the least of it"
     return None
 
 
