@@ -40,6 +40,12 @@ def test_lengths_of_a_mask_may_be_floats() -> None:
     assert tf.sequence_mask([1.9], 2).numpy().tolist() == [[True, False]]
 
 
+def test_a_true_division_gives_its_first_number_a_dtype_of_its_own() -> None:
+    assert tf.divide(0.5, tf.constant([2.0], tf.float64)).dtype == tf.float64
+    with pytest.raises(TypeError, match="the same dtype"):
+        tf.truediv(0.5, tf.constant([2.0], tf.float64))
+
+
 def test_strings_move_as_numbers_do() -> None:
     x = tf.constant(["a", "b", "c"])
     assert tf.roll(x, 1, 0).numpy().tolist() == [b"c", b"a", b"b"]

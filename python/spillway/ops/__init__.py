@@ -80,8 +80,8 @@ from spillway.ops._math import (
     multiply,
     norm,
     not_equal,
+    truediv,
 )
-from spillway.ops._math import divide as truediv
 from spillway.tensor_convert import is_tensor
 
 for _name, _function in _names("").items():

@@ -257,7 +257,8 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: Any = None) -> Any:
     >>> repeat([1, 2], 2)
     Tensor([1 1 2 2], shape=(4,), dtype=int32)
     """
-    counts = to_tensor(repeats)
+    none = not is_tensor(repeats) and np.size(repeats) == 0  # would be floats
+    counts = to_tensor(repeats, "int32" if none else None)
     if not counts.dtype.is_integer:
         refuse("TypeError", f"repeats must be of type integer: {counts.dtype}")
     return moved("repeat", to_tensor(input), counts, None if axis is None else int(axis))

@@ -8,7 +8,7 @@ import numpy as np
 
 from spillway.dtypes import as_dtype
 from spillway.native_ops import call
-from spillway.ops._constants import cast
+from spillway.ops._constants import cast, convert_to_tensor
 from spillway.tensor_convert import is_tensor, refuse, to_tensor
 from spillway.tensor_ops import op_for
 
@@ -71,6 +71,19 @@ def divide(x: Any, y: Any, name: Any = None) -> Any:
     Tensor(1.5, shape=(), dtype=float64)
     """
     x, y = both(x, y)
+    return x / y
+
+
+def truediv(x: Any, y: Any, name: Any = None) -> Any:
+    """x / y; integers become floats first. Unlike `divide`, x has its dtype before y is looked at.
+
+    >>> truediv(3, 2)
+    Tensor(1.5, shape=(), dtype=float64)
+    """
+    x = to_tensor(x)
+    y = convert_to_tensor(y, dtype_hint=x.dtype)
+    if x.dtype != y.dtype:
+        refuse("TypeError", f"`x` and `y` must have the same dtype, got {x.dtype} != {y.dtype}")
     return x / y
 
 

@@ -11,6 +11,7 @@ from spillway.opaque import note
 from spillway.ops._arrays import pad
 from spillway.ops._constants import eye
 from spillway.ops._math import l2_normalize, matmul, norm
+from spillway.shapes import TensorShape
 from spillway.tensor_convert import refuse, to_tensor
 
 for _name, _function in _names("linalg").items():
@@ -48,6 +49,9 @@ def diag_part(input: Any, name: Any = "diag_part", k: int = 0) -> Any:
         rows, columns = (None, None) if x.shape.rank is None else x.shape.as_list()[-2:]
         if (columns is not None and k >= columns) or (rows is not None and -k >= rows):
             refuse("ValueError", f"the diagonal must lie in the matrix: k={k} in {x.shape}")
+        if rows is None or columns is None:
+            note("needs the size of a matrix")
+            return _native.parameter(x.dtype.name, TensorShape(None))
         x = x[..., max(-k, 0) :, max(k, 0) :]
     return call("diag_part", x)
 

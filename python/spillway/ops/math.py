@@ -13,7 +13,7 @@ for _name in _OWN.split():
     if hasattr(_math, _name):
         globals()[_name] = getattr(_math, _name)
 unique = _arrays.unique
-truediv = _math.divide
+truediv = _math.truediv
 for _name, _function in _names("math").items():
     globals().setdefault(_name, _function)
 floordiv = _functions["floordiv"]

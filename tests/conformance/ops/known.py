@@ -59,6 +59,18 @@ _MEANT: tuple[Meant, ...] = (
         "TensorFlow fails to decode its own message about bytes it cannot parse",
     ),
     Meant(
+        r".*",
+        r"TypeError: Cannot convert \[?True\]? to EagerTensor of dtype",
+        _VALUE,
+        "a Python bool goes with every dtype of numbers, not with some",
+    ),
+    Meant(
+        r"range",
+        r"AssertionError: $",
+        r"INVALID_ARGUMENT: range: \w+ is not a dtype of ranges",
+        "TensorFlow asserts that a range has one of its dtypes",
+    ),
+    Meant(
         r"split",
         r"If there is only one output, it must have the same size",
         _VALUE,
@@ -84,6 +96,7 @@ _REFUSED_MAPS = (
     (r"Number of mask dimensions must be specified", "a mask of unknown rank"),
     (r"Length for attr 'output_types' of 0", "a map that gives nothing"),
     (r"may only be negative if rank\(data\) is statically known", "repeat of unknown rank"),
+    (r"'NoneType' object is not subscriptable", "an axis of unknown rank"),
     (r"Cannot infer argument `num` from shape", "batch_dims of unknown rank"),
     (r"unsupported operand type\(s\) for -: 'NoneType' and 'int'", "an axis of unknown rank"),
 )
@@ -106,9 +119,12 @@ def _of_operands(program: Data, theirs: str, ours: str) -> str | None:
     beside = path == "linalg.diag" and "k=" in program["source"] and program["known"] != "all"
     if beside and "map: element_spec: TensorFlow" in theirs:
         return "TensorFlow counts an unknown length as -1 beside the main diagonal"
+    single = path == "math.bincount" and len(program["operands"][0][1]) == 1
+    if single and "map: element_spec: TensorFlow" in theirs and ", []]" in theirs:
+        return "TensorFlow takes the bins of one number for a number"
     wide = program.get("operands", [[""]])[0][0] == "int64"
-    if path == "saturate_cast" and wide and re.search(r"-9.223372036854776e\+18", theirs):
-        return "TensorFlow saturates int64 to floats as the least of them"
+    if path == "saturate_cast" and wide and re.search(r"-9\.?223372036854775?[68]", theirs):
+        return "TensorFlow saturates int64 to the least of it"
     return None
 
 

@@ -22,9 +22,9 @@ Status infer(Infer& c) {
                        " and ", c.input(0).shape.bracketed());
   }
   const Shape& in = c.input(0).shape;
-  const bool rows = c.attrs().has("axis") && in.rank() != 1;
-  if (rows && in.has_rank() && in.rank() != 2) {
-    return wrong_shape("with an axis, arr must be a vector or a matrix: ", in.bracketed());
+  const bool rows = c.attrs().has("axis") && (!in.has_rank() || in.rank() > 1);
+  if (rows && in.rank() > 2) {
+    return wrong_shape("with an axis, arr must have at most two axes: ", in.bracketed());
   }
   if (rows && !in.has_rank()) {
     c.set(0, type, Shape::unknown_rank());

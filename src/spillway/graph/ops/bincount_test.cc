@@ -14,6 +14,10 @@ TEST(BincountOp, CountsValues) {
             .inputs = {i32({2, 2}, {0, 0, 1, 5})},
             .attrs = {{"axis", std::int64_t{-1}}, {"maxlength", std::int64_t{2}}},
             .expect = {i32({2, 2}, {2, 0, 0, 1})}});
+  check_op({.op = "bincount",
+            .inputs = {i32({}, {1})},
+            .attrs = {{"axis", std::int64_t{-1}}},
+            .expect = {i32({2}, {0, 1})}});
   expect_refused("bincount", {i32({1}, {-1})}, {}, "Input arr must be non-negative!");
 }
 

@@ -12,5 +12,9 @@ TEST(ReduceAllOp, AsksWhetherAllHold) {
             .expect = {bools({2}, {1, 0})}});
 }
 
+TEST(ReduceAllOp, RefusesWhatIsNotBool) {
+  expect_refused("reduce_all", {i32({1}, {1})}, {}, "needs a bool tensor: int32");
+}
+
 }  // namespace
 }  // namespace spillway::testing

@@ -22,6 +22,14 @@ struct Op {
   }
 };
 
+// In TensorFlow an InvalidArgumentError or a ValueError, but no TypeError.
+Status infer(Infer& c) {
+  if (c.input(0).dtype != DType::kBool) {
+    return invalid_argument("needs a bool tensor: ", name_of(c.input(0).dtype));
+  }
+  return infer_reduction<BoolType>(c);
+}
+
 Result<Fold> fold(const Prepare& p) {
   Fold fold;
   with_type(BoolType(), p.inputs[0].dtype, [&]<class T>() { fold = FoldOf<Op, T, T, T>::make(); });
@@ -35,7 +43,7 @@ extern constexpr OpDef reduce_any_op{
     .summary = "Whether any item holds, over the axes; all of them by default.",
     .params = kReductionParams,
     .paths = "reduce_any math.reduce_any",
-    .infer = infer_reduction<BoolType>,
+    .infer = infer,
     .fold = fold};
 
 }  // namespace spillway::graph

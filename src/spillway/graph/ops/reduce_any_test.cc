@@ -12,5 +12,9 @@ TEST(ReduceAnyOp, AsksWhetherOneHolds) {
             .expect = {bools({2}, {1, 0})}});
 }
 
+TEST(ReduceAnyOp, RefusesWhatIsNotBool) {
+  expect_refused("reduce_any", {i32({1}, {1})}, {}, "needs a bool tensor: int32");
+}
+
 }  // namespace
 }  // namespace spillway::testing

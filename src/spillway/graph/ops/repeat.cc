@@ -48,8 +48,8 @@ Status infer(Infer& c) {
     SW_ASSIGN(const std::vector<std::int64_t> repeats, repeats_of(*value, size));
     if (repeats.size() != 1) {
       size = std::accumulate(repeats.begin(), repeats.end(), std::int64_t{0});
-    } else if (size >= 0) {
-      size *= repeats[0];
+    } else if (size >= 0 || repeats[0] == 0) {
+      size = repeats[0] == 0 ? 0 : size * repeats[0];
     }
   } else if (size != 0) {
     size = kUnknownDim;
