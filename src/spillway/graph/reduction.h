@@ -100,4 +100,24 @@ inline constexpr ParamDef kReductionParams[] = {{"input_tensor", ParamKind::kTen
                                                 {"axis", ParamKind::kInts, "None"},
                                                 {"keepdims", ParamKind::kBool, "False"}};
 
+// Folds whose accumulator is the result so far: Op has `start` and `take` only.
+template <class Op>
+struct KeepsResult : Op {
+  template <class A>
+  static A join(A a, A b) {
+    return Op::take(a, b);
+  }
+  template <class Out, class A>
+  static Out finish(A acc, std::int64_t /*count*/) {
+    return static_cast<Out>(acc);
+  }
+};
+template <class Op, class Allowed>
+Result<Fold> keeping_fold(const Prepare& p) {
+  Fold fold;
+  with_type(Allowed(), p.inputs[0].dtype,
+            [&]<class T>() { fold = FoldOf<KeepsResult<Op>, T, T, Wide<T>>::make(); });
+  return fold;
+}
+
 }  // namespace spillway::graph

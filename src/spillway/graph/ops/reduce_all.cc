@@ -12,14 +12,6 @@ struct Op {
   [[gnu::always_inline]] static A take(A acc, T item) {
     return static_cast<A>(acc && item);
   }
-  template <class A>
-  static A join(A a, A b) {
-    return take(a, b);
-  }
-  template <class Out, class A>
-  static Out finish(A acc, std::int64_t /*count*/) {
-    return acc;
-  }
 };
 
 // In TensorFlow an InvalidArgumentError or a ValueError, but no TypeError.
@@ -30,12 +22,6 @@ Status infer(Infer& c) {
   return infer_reduction<BoolType>(c);
 }
 
-Result<Fold> fold(const Prepare& p) {
-  Fold fold;
-  with_type(BoolType(), p.inputs[0].dtype, [&]<class T>() { fold = FoldOf<Op, T, T, T>::make(); });
-  return fold;
-}
-
 }  // namespace
 
 extern constexpr OpDef reduce_all_op{
@@ -44,6 +30,6 @@ extern constexpr OpDef reduce_all_op{
     .params = kReductionParams,
     .paths = "reduce_all math.reduce_all",
     .infer = infer,
-    .fold = fold};
+    .fold = keeping_fold<Op, BoolType>};
 
 }  // namespace spillway::graph

@@ -19,22 +19,7 @@ struct Op {
     const A x = widen(item);
     return (x < acc || not_a_number(x)) ? x : acc;
   }
-  template <class A>
-  static A join(A a, A b) {
-    return take(a, b);
-  }
-  template <class Out, class A>
-  static Out finish(A acc, std::int64_t /*count*/) {
-    return static_cast<Out>(acc);
-  }
 };
-
-Result<Fold> fold(const Prepare& p) {
-  Fold fold;
-  with_type(RealTypes(), p.inputs[0].dtype,
-            [&]<class T>() { fold = FoldOf<Op, T, T, Wide<T>>::make(); });
-  return fold;
-}
 
 }  // namespace
 
@@ -44,6 +29,6 @@ extern constexpr OpDef reduce_min_op{
     .params = kReductionParams,
     .paths = "reduce_min math.reduce_min",
     .infer = infer_reduction<RealTypes>,
-    .fold = fold};
+    .fold = keeping_fold<Op, RealTypes>};
 
 }  // namespace spillway::graph

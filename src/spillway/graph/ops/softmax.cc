@@ -1,63 +1,23 @@
-#include <algorithm>
-#include <cmath>
-
-#include "spillway/graph/moves.h"
+#include "spillway/graph/soft_maximum.h"
 
 namespace spillway::graph {
 namespace {
 
-Status infer(Infer& c) {
-  if (!is_one_of(FloatTypes(), c.input(0).dtype)) return no_kernel(c.input(0).dtype);
-  const Shape& in = c.input(0).shape;
-  if (in.rank() == 0) return wrong_shape("logits must have at least one axis");
-  if (in.has_rank()) {
-    SW_ASSIGN([[maybe_unused]] const int axis,
-              resolve_axis(c.attrs().get_or<std::int64_t>("axis", -1), in.rank()));
+struct Op {
+  static double scale(double sum) { return sum; }
+  template <class A>
+  static A of(A x, A scale) {
+    return std::exp(x) / scale;
   }
-  c.set(0, c.input(0).dtype, in);
-  return {};
-}
-
-// Shifted by the largest item, so that nothing overflows; the sum is taken in double.
-Result<KernelPtr> prepare(const Prepare& p) {
-  const Shape& in = p.inputs[0].shape;
-  SW_ASSIGN(const int axis, resolve_axis(p.attrs.get_or<std::int64_t>("axis", -1), in.rank()));
-  const AxisView view(in, axis);
-  KernelPtr kernel;
-  with_type(FloatTypes(), p.inputs[0].dtype, [&]<class T>() {
-    kernel = make_kernel([=](const std::byte* const* src, std::byte* const* dst, std::byte*) {
-      for (std::int64_t l = 0; l < view.outer * view.inner && view.axis > 0; ++l) {
-        const std::int64_t at = l / view.inner * view.axis * view.inner + l % view.inner;
-        const T* from = reinterpret_cast<const T*>(src[0]) + at;
-        T* to = reinterpret_cast<T*>(dst[0]) + at;
-        Wide<T> top = widen(from[0]);
-        for (std::int64_t i = 1; i < view.axis; ++i) {
-          top = std::max(top, widen(from[i * view.inner]));
-        }
-        double sum = 0;
-        const auto power = [&](std::int64_t i) {
-          return std::exp(widen(from[i * view.inner]) - top);
-        };
-        for (std::int64_t i = 0; i < view.axis; ++i) sum += static_cast<double>(power(i));
-        for (std::int64_t i = 0; i < view.axis; ++i) {
-          to[i * view.inner] = static_cast<T>(power(i) / static_cast<Wide<T>>(sum));
-        }
-      }
-      return Status();
-    });
-  });
-  return kernel;
-}
-
-constexpr ParamDef kParams[] = {{"logits", ParamKind::kTensor}, {"axis", ParamKind::kInt, "-1"}};
+};
 
 }  // namespace
 
 extern constexpr OpDef softmax_op{.name = "softmax",
                                   .summary = "Powers of e that add up to 1, along an axis.",
-                                  .params = kParams,
+                                  .params = kSoftParams,
                                   .paths = "nn.softmax",
-                                  .infer = infer,
-                                  .prepare = prepare};
+                                  .infer = infer_soft,
+                                  .prepare = prepare_soft<Op>};
 
 }  // namespace spillway::graph
