@@ -23,12 +23,12 @@ inline Status infer_part(Infer& c) {
   return known ? Status() : no_kernel(c.input(0).dtype);
 }
 
-// Op<T>::of(T) gives the part.
-template <template <class> class Op>
+// Op::of(T) gives the part.
+template <class Op>
 Result<Loop> part_loop(const Prepare& p) {
   Loop loop;
   with_type(NumberTypes(), p.inputs[0].dtype, [&]<class T>() {
-    loop.fn = SimdLoop<MapBody<Op<T>, typename PartOf<T>::type, T>>::best();
+    loop.fn = SimdLoop<MapBody<Op, typename PartOf<T>::type, T>>::best();
   });
   return loop;
 }

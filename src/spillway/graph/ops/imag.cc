@@ -3,8 +3,8 @@
 namespace spillway::graph {
 namespace {
 
-template <class T>
 struct Op {
+  template <class T>
   [[gnu::always_inline]] static typename PartOf<T>::type of(T x) {
     if constexpr (kComplex<T>) {
       return x.imag();
