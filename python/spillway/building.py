@@ -13,6 +13,7 @@ from spillway._operators import definitions
 from spillway.lines import user_line
 from spillway.specs import DatasetSpec
 from spillway.structures import shapes_structure, to_structure
+from spillway.symbolic import TraceBreak, stand_in
 from spillway.tensor_convert import is_tensor, to_tensor
 
 if TYPE_CHECKING:
@@ -140,8 +141,6 @@ def element(value: Any, adopt: bool, *, rows: bool = False) -> Any:
     """
     if not opaque.tracing():
         return _native.element(value, None, adopt)
-    from spillway.symbolic import stand_in
-
     lists = nest.map_structure(
         lambda leaf: to_tensor(leaf) if isinstance(leaf, list) else leaf, value
     )
@@ -192,7 +191,7 @@ def _finish(call: Callable[..., Any], found: tracing.Traced, output: Any = None)
     if found.function is not None:
         return found.function
     if opaque.form() is not None:
-        raise tracing.TraceBreak("has a function inside that runs as Python")
+        raise TraceBreak("has a function inside that runs as Python")
     output = found.structure if output is None else output
     why = f"{found.line}: {found.why}" if found.line else found.why
     code, name = functions.fingerprint(call), functions.name_of(call)

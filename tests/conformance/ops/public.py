@@ -7,8 +7,10 @@ from typing import Any
 
 import spillway.tf as tf
 
-MODULES = ("", "math", "strings", "random", "linalg", "nn", "bitwise", "debugging", "io")
-MODULES += ("random.experimental",)
+MODULES = (
+    *("", "math", "strings", "random", "linalg", "nn", "bitwise", "debugging", "io"),
+    "random.experimental",
+)
 
 
 def find(path: str) -> Any:
