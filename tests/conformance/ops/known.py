@@ -71,6 +71,12 @@ _MEANT: tuple[Meant, ...] = (
         "TensorFlow asserts that a range has one of its dtypes",
     ),
     Meant(
+        r"repeat",
+        r"INVALID_ARGUMENT: .*Input to reshape is a tensor with",
+        _VALUE,
+        "a negative count is zero on every axis, not on the first only",
+    ),
+    Meant(
         r"split",
         r"If there is only one output, it must have the same size",
         _VALUE,
