@@ -332,6 +332,7 @@ class Planner {
     for (std::size_t m = 0; m < group.members.size(); ++m) {
       const Pending* member = group.members[m];
       std::vector<Fused::Ref> in;
+      in.reserve(member->in.size() + 1);
       for (const int v : member->in) in.push_back(operand(v));
       Loop loop;
       if (const LoopFn both = pair_with_next(group, m)) {
