@@ -13,8 +13,8 @@ def known(program: dict[str, Any], problem: str) -> str | None:
     theirs, _, ours = problem.partition("\n         ")
     if "OperatorNotAllowedInGraphError" in theirs:
         return "a traced tensor of known length may be iterated over"
-    given = re.match(r"event \d+: TensorFlow (\w+\[|nothing)", theirs) is not None
-    unused = given and re.match(r"(python|traced) [A-Z_]+: ", ours) is not None
+    given = re.match(r"event \d+: (TensorFlow|traced) (\w+\[|nothing)", theirs) is not None
+    unused = given and re.match(r"(python|traced|as Python) [A-Z_]+: ", ours) is not None
     unused = unused or (" events, " in problem and "TensorFlow gives" in problem)
     if program["broken"] and unused:
         return "an op that fails and whose result is not used: it runs as Python, not in a graph"
