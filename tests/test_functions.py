@@ -615,6 +615,12 @@ NOT_FORMS: dict[str, tuple[Callable[[], Any], list[Any]]] = {
         lambda: D.range(2).flat_map(lambda x: D.range(1).map(lambda y: int(y) + 7)),
         [7, 7],
     ),
+    "a dataset inside an element": (
+        lambda: (
+            D.range(3).window(2).flat_map(lambda w: D.from_tensors(w)).map(lambda w: w.batch(2))
+        ).flat_map(lambda w: D.from_tensors(w).flat_map(lambda v: v)),
+        [[0, 1], [2]],
+    ),
     "a value of the outermost one": (
         lambda: D.range(2).flat_map(
             lambda x: D.range(1).flat_map(lambda y: D.from_tensors(x).repeat(2))

@@ -72,7 +72,12 @@ def is_traced(value: Any) -> bool:
 
 def element_parts(value: Any, rows: bool) -> list[tuple[int, Any]]:
     """The traced leaves of a source's nest; their types must be known but for the rows."""
-    parts = [(i, leaf) for i, leaf in enumerate(nest.flatten(value)) if is_traced(leaf)]
+    leaves = nest.flatten(value)
+    if any(hasattr(leaf, "element_spec") for leaf in leaves):
+        raise TraceBreak(
+            "makes datasets of datasets"
+        )  # one given would have to be put in its place
+    parts = [(i, leaf) for i, leaf in enumerate(leaves) if is_traced(leaf)]
     for _, leaf in parts:
         dims = leaf._dims
         if dims is None or None in (dims[1:] if rows else dims):
