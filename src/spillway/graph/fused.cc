@@ -135,19 +135,25 @@ void Fused::finish() {
   scratch_ = at;
 }
 
-// Items [begin, begin + n) of a source that repeats.
+// Items [begin, begin + n) of a source that repeats: one period, then what is there already.
 void Fused::expand(const Source& source, const std::byte* from, std::byte* to, std::int64_t begin,
                    std::int64_t n) {
   if (source.period == 1) {
     copy_run(to, from, n, 0, source.item);
     return;
   }
-  for (std::int64_t i = 0; i < n;) {
-    const std::int64_t at = (begin + i) % source.period;
-    const std::int64_t run = std::min(source.period - at, n - i);
-    copy_run(to + static_cast<std::size_t>(i) * source.item,
-             from + static_cast<std::size_t>(at) * source.item, run, 1, source.item);
-    i += run;
+  const std::int64_t at = begin % source.period;
+  const auto bytes = [&](std::int64_t items) {
+    return static_cast<std::size_t>(items) * source.item;
+  };
+  const std::int64_t tail = std::min(source.period - at, n);
+  std::memcpy(to, from + bytes(at), bytes(tail));
+  std::int64_t done = std::min(source.period, n);
+  if (done > tail) std::memcpy(to + bytes(tail), from, bytes(done - tail));
+  while (done < n) {
+    const std::int64_t more = std::min(done, n - done);
+    std::memcpy(to + bytes(done), to, bytes(more));
+    done += more;
   }
 }
 
