@@ -10,5 +10,7 @@ namespace spillway::graph {
 // runs while the next operands come from memory. To the bit what the two loops give. Null: there is
 // no such pair.
 LoopFn paired_loop(std::string_view first, std::string_view second, DType dtype);
+// The same and clip_by_value with known bounds, which are the loop's data.
+LoopFn bounded_pair_loop(std::string_view first, std::string_view second, DType dtype);
 
 }  // namespace spillway::graph

@@ -367,6 +367,10 @@ Plan::Outcome Plan::run(const Request& request) const {
   for (std::size_t i = 0; i < results_.size(); ++i) {
     const Value& base = base_of(results_[i]);
     if (base.place != Place::kResult || base.index != static_cast<int>(i)) continue;
+    if (i < request.places.size()) {
+      running.results[i] = request.places[i].reshaped(base.spec.shape.with_leading(request.rows));
+      continue;
+    }
     auto made = make_tensor(request.account, base.spec.dtype,
                             base.spec.shape.with_leading(request.rows), request.ask);
     if (!made.ok()) return give_up(std::move(made).status());
@@ -423,8 +427,9 @@ Plan::Outcome Plan::run(const Request& request) const {
     if (!made.ok()) return give_up(std::move(made).status());
     outcome.results.push_back(std::move(made).value());
   }
-  for (const Tensor& result : outcome.results) {
-    if (result.buffer() != nullptr) result.buffer()->touch();
+  // A place belongs to somebody who fills more than these rows of it.
+  for (std::size_t i = request.places.size(); i < outcome.results.size(); ++i) {
+    if (const BufferPtr& buffer = outcome.results[i].buffer()) buffer->touch();
   }
   return outcome;
 }

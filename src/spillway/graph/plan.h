@@ -29,6 +29,9 @@ class Plan {
     Call call;
     AccountPtr account;
     Buffer::Ask ask = Buffer::Ask::kRequired;
+    // [rows, ...]: where the first results are made, as far as they are made at all (one may be a
+    // parameter). Empty: in memory of their own.
+    std::vector<Tensor> places;
   };
   struct Outcome {
     std::vector<Tensor> results;  // [rows, ...]

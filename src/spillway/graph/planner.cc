@@ -296,21 +296,55 @@ class Planner {
     return false;
   }
 
-  // The loop of a member and the next one, where nobody else reads what passes between them.
-  LoopFn pair_with_next(const Group& group, std::size_t m) {
-    if (m + 1 >= group.members.size()) return nullptr;
-    const Pending& first = *group.members[m];
-    const Pending& second = *group.members[m + 1];
-    const int between = first.out[0];
-    if (first.in.size() != 2 || second.in.size() != 2 || second.in[0] != between) return nullptr;
+  // Whether the member's result is the next one's first operand and goes to nobody else.
+  bool feeds_only_next(const Group& group, std::size_t m) {
+    if (m + 1 >= group.members.size()) return false;
+    const int between = group.members[m]->out[0];
+    if (group.members[m + 1]->in[0] != between) return false;
     const auto reads = [&](const Pending* member) {
       return std::count(member->in.begin(), member->in.end(), between);
     };
     std::ptrdiff_t readers = 0;
     for (const Pending* member : group.members) readers += reads(member);
     if (group.fold != nullptr) readers += reads(group.fold);
-    if (readers != 1 || read_outside(between, group)) return nullptr;
-    return paired_loop(first.node->op().name, second.node->op().name, value(between).spec.dtype);
+    return readers == 1 && !read_outside(between, group);
+  }
+
+  Result<Loop> loop_of(const Pending& member) {
+    const Ready r = ready(member);
+    const OpDef& op = member.node->op();
+    SW_ASSIGN(Loop loop, op.loop({r.in, r.out, r.constants, member.node->attrs()}));
+    if (loop.fn == nullptr) return internal_bug(op.name, ": no loop");
+    return loop;
+  }
+
+  // What one loop does of a group, a member or several, and its operands.
+  struct Stretch {
+    std::size_t members = 1;
+    std::vector<int> in;
+    Loop loop;
+  };
+  Result<Stretch> stretch(const Group& group, std::size_t m) {
+    const Pending& first = *group.members[m];
+    Stretch out{1, first.in, {}};
+    SW_ASSIGN(out.loop, loop_of(first));
+    if (!feeds_only_next(group, m) || group.members[m + 1]->in.size() != 2) return out;
+    const Pending& second = *group.members[m + 1];
+    const auto names = std::pair(first.node->op().name, second.node->op().name);
+    const DType dtype = value(first.out[0]).spec.dtype;
+    const LoopFn both = paired_loop(names.first, names.second, dtype);
+    if (both == nullptr) return out;
+    out.members = 2;
+    out.in.push_back(second.in[1]);
+    out.loop = {both, nullptr, ""};
+    if (!feeds_only_next(group, m + 1)) return out;
+    const Pending& third = *group.members[m + 2];
+    if (third.node->op().name != "clip_by_value") return out;
+    SW_ASSIGN(const Loop clip, loop_of(third));
+    if (clip.data == nullptr) return out;
+    out.members = 3;
+    out.loop = {bounded_pair_loop(names.first, names.second, dtype), clip.data, ""};
+    return out;
   }
 
   Status fused_step(const Group& group) {
@@ -329,28 +363,19 @@ class Planner {
       }
       return found->second;
     };
-    for (std::size_t m = 0; m < group.members.size(); ++m) {
-      const Pending* member = group.members[m];
+    for (std::size_t m = 0; m < group.members.size();) {
+      SW_ASSIGN(Stretch next, stretch(group, m));
+      m += next.members;
       std::vector<Fused::Ref> in;
-      in.reserve(member->in.size() + 1);
-      for (const int v : member->in) in.push_back(operand(v));
-      Loop loop;
-      if (const LoopFn both = pair_with_next(group, m)) {
-        member = group.members[++m];
-        in.push_back(operand(member->in[1]));
-        loop.fn = both;
-      } else {
-        const Ready r = ready(*member);
-        SW_ASSIGN(loop, member->node->op().loop({r.in, r.out, r.constants, member->node->attrs()}));
-      }
-      if (loop.fn == nullptr) return internal_bug(member->node->op().name, ": no loop");
-      const int out = member->out[0];
+      in.reserve(next.in.size());
+      for (const int v : next.in) in.push_back(operand(v));
+      const int out = group.members[m - 1]->out[0];
       int stored = -1;
       if (read_outside(out, group)) {
         stored = static_cast<int>(step.out.size());
         step.out.push_back(out);
       }
-      refs[out] = fused->step(std::move(loop), in, value(out).spec.dtype, stored);
+      refs[out] = fused->step(std::move(next.loop), in, value(out).spec.dtype, stored);
     }
     fused->finish();
     plan_->scratch_ = std::max(plan_->scratch_, fused->scratch());

@@ -55,7 +55,8 @@ Status wrong_result(const Structure& declared, std::span<const Tensor> values) {
 }  // namespace
 
 Function::Outcome call_rows(Stage& stage, Function& function, const Chunk& rows,
-                            std::int64_t first_index, std::int64_t epoch, const Demand* demand) {
+                            std::int64_t first_index, std::int64_t epoch, const Demand* demand,
+                            RowGatherer* batch) {
   std::vector<Chunk> parts;
   std::int64_t done = 0;
   Status failed;
@@ -67,6 +68,7 @@ Function::Outcome call_rows(Stage& stage, Function& function, const Chunk& rows,
       context.bytes = demand->bytes;
       context.deadline_ns = now_ns() + demand->time_ns;
     }
+    context.batch = batch;
     auto outcome = function.call(rest, context);
     const std::int64_t made = outcome.out.rows();
     if (made > 0) parts.push_back(std::move(outcome.out));

@@ -6,10 +6,11 @@ namespace spillway {
 
 // Calls `function` for each of `rows` on behalf of `stage`: retries a failing row as the stage's
 // policy says, and gives an error its index, origin and input. Results keep the rows' origins.
-// With a `demand`, rows may be left when its bytes or its time are reached.
+// With a `demand`, rows may be left when its bytes or its time are reached. Results may be made in
+// their places in `batch`.
 Function::Outcome call_rows(Stage& stage, Function& function, const Chunk& rows,
                             std::int64_t first_index, std::int64_t epoch,
-                            const Demand* demand = nullptr);
+                            const Demand* demand = nullptr, RowGatherer* batch = nullptr);
 
 // The same for one row built by the operator (scan's state and element, a key): the structure says
 // how it is taken apart. `origin` names the element.

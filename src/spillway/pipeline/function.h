@@ -8,6 +8,8 @@
 
 namespace spillway {
 
+class RowGatherer;
+
 struct CallContext {
   const AccountPtr& account;  // pays for the outputs
   std::int64_t first_index;   // ordinal of the first row in the stage's input, this epoch
@@ -16,6 +18,7 @@ struct CallContext {
   // call; never before one row is done.
   std::size_t bytes = SIZE_MAX;
   std::int64_t deadline_ns = INT64_MAX;
+  RowGatherer* batch = nullptr;  // results may be made in their places there
 };
 
 // The seam behind which a user's function lives: a chunk in, a chunk out. Semantics are exactly

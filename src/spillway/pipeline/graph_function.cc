@@ -8,6 +8,7 @@
 #include "spillway/base/mutex.h"
 #include "spillway/graph/interpret.h"
 #include "spillway/graph/plan.h"
+#include "spillway/pipeline/row_gatherer.h"
 
 namespace spillway {
 namespace {
@@ -102,13 +103,13 @@ class GraphFunction final : public Function {
     for (Tensor& parameter : std::span(parameters).first(own)) {
       if (parameter.shape()[0] != rows) parameter = parameter.slice(0, rows);
     }
-    const Plan::Request request{parameters,
-                                rows,
-                                {context.first_index, context.epoch},
-                                context.account,
-                                Buffer::Ask::kOwed};
     const std::int64_t begin = now_ns();
-    Plan::Outcome done = plan.run(request);
+    Plan::Outcome done = plan.run({parameters,
+                                   rows,
+                                   {context.first_index, context.epoch},
+                                   context.account,
+                                   Buffer::Ask::kOwed,
+                                   places(plan, rows, context.batch)});
     note_time(now_ns() - begin, rows);
     if (!done.error.ok()) {
       Outcome outcome;
@@ -125,6 +126,12 @@ class GraphFunction final : public Function {
     return {Chunk(output_, rows, std::move(columns), Origins()), {}};
   }
 
+  // Where the batch wants them; empty: anywhere.
+  std::vector<Tensor> places(const Plan& plan, std::int64_t rows, RowGatherer* batch) const {
+    if (batch == nullptr) return {};
+    return batch->claim(std::span(plan.results()).first(output_->components()), rows);
+  }
+
   // Rows of different shapes, or shapes that depend on values.
   Outcome one_by_one(const Chunk& rows, std::span<const Tensor> captured,
                      const CallContext& context) {
@@ -134,7 +141,7 @@ class GraphFunction final : public Function {
     for (std::int64_t i = 0; i < rows.rows(); ++i) {
       if (i > 0 && (bytes >= context.bytes || now_ns() >= context.deadline_ns)) break;
       auto row = one(rows.row(i).values, captured, {context.first_index + i, context.epoch},
-                     context.account);
+                     context.account, context.batch);
       if (!row.ok()) {
         outcome.error = std::move(row).status();
         break;
@@ -147,7 +154,8 @@ class GraphFunction final : public Function {
   }
 
   Result<std::vector<Tensor>> one(std::vector<Tensor> values, std::span<const Tensor> captured,
-                                  const graph::Call& call, const AccountPtr& account) {
+                                  const graph::Call& call, const AccountPtr& account,
+                                  RowGatherer* batch) {
     const std::size_t own = values.size();
     values.insert(values.end(), captured.begin(), captured.end());
     std::vector<Spec> specs;
@@ -166,7 +174,8 @@ class GraphFunction final : public Function {
       blocks.push_back(value.reshaped(value.shape().with_leading(1)));
     }
     blocks.insert(blocks.end(), captured.begin(), captured.end());
-    Plan::Outcome done = plan->run({blocks, 1, call, account, Buffer::Ask::kOwed});
+    Plan::Outcome done =
+        plan->run({blocks, 1, call, account, Buffer::Ask::kOwed, places(*plan, 1, batch)});
     if (!done.error.ok()) return std::move(done.error);
     done.results.resize(output_->components());
     std::vector<Tensor> out;

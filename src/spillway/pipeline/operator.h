@@ -16,6 +16,7 @@
 namespace spillway {
 
 class Function;
+class RowGatherer;
 using FunctionPtr = std::shared_ptr<Function>;
 
 // How much is wanted: a subtree returns early when any part is reached, and never withholds
@@ -58,6 +59,10 @@ class Iterator {
   // it. It answers with one function that does both and from then on hands on its input's rows as
   // they are. Null: it does its own work.
   virtual FunctionPtr merge_into(Function& outer);
+
+  // The next rows go into `batch` (null: nowhere in particular). A stage that makes rows anew may
+  // make them in their places there, which RowGatherer::claim hands out.
+  virtual void make_into(RowGatherer* /*batch*/) {}
 
   // Moves past `rows` positions (an error is one position) without handing them out.
   virtual Status skip(std::int64_t rows);

@@ -12,6 +12,7 @@ namespace {
 // Above this an output of unknown length is not reserved as a whole unless there is room for it: a
 // batch size may be a way to say "everything".
 constexpr std::size_t kWholeAtOnce = 64 * kMiB;
+constexpr std::size_t kWorthAPlace = 16 * kKiB;         // bytes of a row
 constexpr std::size_t kLargest = std::size_t{1} << 46;  // bytes; more is never tried
 
 bool side_by_side(const Tensor& a, const Tensor& b) {
@@ -55,6 +56,44 @@ std::int64_t batched_count(std::int64_t rows, std::int64_t size, bool drop_remai
   return rows / size + (rows % size == 0 || drop_remainder ? 0 : 1);
 }
 
+std::vector<Tensor> RowGatherer::claim(std::span<const graph::Spec> row, std::int64_t rows) {
+  if (rows_ == 0 && parts_.empty() && !reserve(row, rows)) return {};
+  const bool free = parts_.size() == row.size() &&
+                    std::ranges::equal(parts_, row, [&](const Part& part, const graph::Spec& spec) {
+                      return part.out.has_value() && part.out.dtype() == spec.dtype &&
+                             part.shape == spec.shape && free_from(part) + rows <= part.capacity;
+                    });
+  if (!free) return {};
+  std::vector<Tensor> places;
+  places.reserve(parts_.size());
+  for (Part& part : parts_) {
+    const std::int64_t first = free_from(part);
+    places.push_back(part.out.slice(first, first + rows));
+    part.claimed = first + rows;
+  }
+  return places;
+}
+
+// Room for the whole batch, before its first row.
+bool RowGatherer::reserve(std::span<const graph::Spec> row, std::int64_t rows) {
+  std::size_t bytes = 0;
+  for (const graph::Spec& spec : row) {
+    if (!is_plain(spec.dtype)) return false;
+    bytes += static_cast<std::size_t>(spec.shape.count()) * size_of(spec.dtype);
+  }
+  const std::int64_t whole = likely_ < 0 ? most_ : std::min(most_, likely_);
+  if (rows >= whole || bytes < kWorthAPlace) return false;
+  parts_.resize(row.size());
+  for (std::size_t c = 0; c < row.size(); ++c) {
+    parts_[c].shape = row[c].shape;
+    if (!make_room(parts_[c], row[c].dtype, rows).ok()) {
+      parts_.clear();
+      return false;
+    }
+  }
+  return true;
+}
+
 Status RowGatherer::add(const Chunk& rows) {
   if (rows_ == 0) {
     parts_.resize(rows.columns().size());
@@ -87,6 +126,11 @@ Status RowGatherer::add(const Chunk& rows) {
   return {};
 }
 
+// The first row whose place nobody may still write or read.
+std::int64_t RowGatherer::free_from(const Part& part) {
+  return part.out.buffer().use_count() > 1 ? std::max(part.claimed, part.rows) : part.rows;
+}
+
 // Forgets what came behind the first `rows` rows.
 void RowGatherer::cut(Part& part, std::int64_t rows) {
   if (part.mismatch && part.mismatch->row >= rows) part.mismatch.reset();
@@ -111,7 +155,7 @@ void RowGatherer::note_mismatch(Part& part, const Shape& shape) {
 
 Status RowGatherer::add_row(Part& part, const Tensor& row) {
   if (part.rows > 0 && row.shape() == part.shape && part.out.has_value() &&
-      part.rows < part.capacity) {
+      part.rows < part.capacity && free_from(part) == part.rows) {
     const std::size_t bytes = row.bytes();
     if (bytes > 0) {
       std::memcpy(part.out.mutable_data() + static_cast<std::size_t>(part.rows) * bytes, row.data(),
@@ -125,7 +169,13 @@ Status RowGatherer::add_row(Part& part, const Tensor& row) {
 
 Status RowGatherer::add_block(Part& part, const Tensor& block) {
   const std::int64_t rows = block.shape()[0];
-  if (part.rows == 0) part.shape = block.shape().without_leading();
+  if (part.rows == 0) {
+    if (part.out.has_value() &&
+        !(part.out.dtype() == block.dtype() && same_row_shape(block, part.shape))) {
+      part.out = Tensor();  // a place for other rows than those that came
+    }
+    part.shape = block.shape().without_leading();
+  }
   if (part.mismatch || !same_row_shape(block, part.shape)) {
     note_mismatch(part, block.shape().without_leading());
   } else if (part.out.has_value()) {
@@ -133,7 +183,7 @@ Status RowGatherer::add_block(Part& part, const Tensor& block) {
   } else if (!part.pieces.empty() && side_by_side(part.pieces.back(), block)) {
     part.pieces.back() = widened(part.pieces.back(), rows);
   } else if (!part.pieces.empty() && is_plain(block.dtype())) {
-    SW_RETURN_IF_ERROR(make_room(part, part.rows + rows));
+    SW_RETURN_IF_ERROR(make_room(part, block.dtype(), part.rows + rows));
     const Tensor before = std::move(part.pieces.back());
     part.pieces.clear();
     std::memcpy(part.out.mutable_data(), before.data(), before.bytes());
@@ -147,11 +197,15 @@ Status RowGatherer::add_block(Part& part, const Tensor& block) {
 
 Status RowGatherer::copy_in(Part& part, const Tensor& block) {
   const std::int64_t need = part.rows + block.shape()[0];
-  if (need > part.capacity) {
+  if (block.buffer() == part.out.buffer() &&
+      block.first() == part.out.first() + part.rows * part.shape.count()) {
+    return {};  // made in its place
+  }
+  if (need > part.capacity || free_from(part) > part.rows) {
     const Tensor before = part.out;
     const std::size_t filled =
         static_cast<std::size_t>(part.rows * part.shape.count()) * size_of(before.dtype());
-    SW_RETURN_IF_ERROR(make_room(part, need));
+    SW_RETURN_IF_ERROR(make_room(part, block.dtype(), need));
     if (filled > 0) std::memcpy(part.out.mutable_data(), before.data(), filled);
   }
   const std::size_t row_bytes =
@@ -164,8 +218,7 @@ Status RowGatherer::copy_in(Part& part, const Tensor& block) {
 }
 
 // A new output for at least `rows` rows.
-Status RowGatherer::make_room(Part& part, std::int64_t rows) {
-  const DType dtype = part.out.has_value() ? part.out.dtype() : part.pieces.back().dtype();
+Status RowGatherer::make_room(Part& part, DType dtype, std::int64_t rows) {
   const std::size_t row_bytes =
       std::max<std::size_t>(1, static_cast<std::size_t>(part.shape.count()) * size_of(dtype));
   const bool known = likely_ >= rows;
@@ -182,6 +235,7 @@ Status RowGatherer::make_room(Part& part, std::int64_t rows) {
       if (out.ok()) {
         part.out = std::move(out).value();
         part.capacity = whole;
+        part.claimed = 0;
         return {};
       }
     }
@@ -190,6 +244,7 @@ Status RowGatherer::make_room(Part& part, std::int64_t rows) {
   }
   SW_ASSIGN(part.out, make_tensor(account_, dtype, part.shape.with_leading(room)));
   part.capacity = room;
+  part.claimed = 0;
   return {};
 }
 

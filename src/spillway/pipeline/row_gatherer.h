@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "spillway/graph/op.h"
 #include "spillway/tensor/chunk.h"
 
 namespace spillway {
@@ -36,6 +37,10 @@ class RowGatherer {
   // kResource when the output cannot be reserved: then none of `rows` was added, and the same may
   // be tried again. Rows of another shape are counted, not kept.
   Status add(const Chunk& rows);
+  // The places of the next `rows` rows, [rows, ...] each, for whoever makes them: add() then finds
+  // them there and copies nothing. A place is handed out once. Empty where it is no help or no room
+  // is left: rows that make a batch by themselves, that are small, or strings.
+  std::vector<Tensor> claim(std::span<const graph::Spec> row, std::int64_t rows);
   std::int64_t rows() const { return rows_; }
   // Of the first component that has one, as TensorFlow looks at them.
   const Mismatch* mismatch() const;
@@ -48,14 +53,17 @@ class RowGatherer {
     std::vector<Tensor> pieces;  // views or strings, [n, ...] each; side by side ones joined
     Tensor out;                  // rows are copied here once it has a value
     std::int64_t capacity = 0;
-    Shape shape;  // of a row
+    std::int64_t claimed = 0;  // places of `out` handed out
+    Shape shape;               // of a row
     std::int64_t rows = 0;
     std::optional<Mismatch> mismatch;
   };
   Status add_block(Part& part, const Tensor& block);
   Status add_row(Part& part, const Tensor& row);
   Status copy_in(Part& part, const Tensor& block);
-  Status make_room(Part& part, std::int64_t rows);
+  Status make_room(Part& part, DType dtype, std::int64_t rows);
+  bool reserve(std::span<const graph::Spec> row, std::int64_t rows);
+  static std::int64_t free_from(const Part& part);
   static void cut(Part& part, std::int64_t rows);
   void note_mismatch(Part& part, const Shape& shape);
 

@@ -67,14 +67,15 @@ struct Convert {
   const __m512i quiet = _mm512_set1_epi32(0x7fc00000);
   std::int64_t i = 0;
   for (; i + 16 <= args.n; i += 16) {
-    const __m512 from = _mm512_loadu_ps(in + i);
-    const __m512i bits = _mm512_castps_si512(from);
-    const __mmask16 nan = _mm512_cmp_ps_mask(from, from, _CMP_UNORD_Q);
-    const __m512i known = _mm512_or_si512(_mm512_and_si512(bits, sign), quiet);
-    const __m512 clean = _mm512_castsi512_ps(_mm512_mask_mov_epi32(bits, nan, known));
+    __m512 from = _mm512_loadu_ps(in + i);
+    if (const __mmask16 nan = _mm512_cmp_ps_mask(from, from, _CMP_UNORD_Q); nan != 0) [[unlikely]] {
+      const __m512i bits = _mm512_castps_si512(from);
+      const __m512i known = _mm512_or_si512(_mm512_and_si512(bits, sign), quiet);
+      from = _mm512_castsi512_ps(_mm512_mask_mov_epi32(bits, nan, known));
+    }
     _mm256_storeu_si256(
         reinterpret_cast<__m256i*>(out + i),
-        _mm512_maskz_cvtps_ph(0xffff, clean, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+        _mm512_maskz_cvtps_ph(0xffff, from, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
   }
   for (; i < args.n; ++i) out[i] = Half(in[i]);
   return -1;

@@ -1,3 +1,4 @@
+#include "spillway/graph/bounds.h"
 #include "spillway/graph/moves.h"
 
 namespace spillway::graph {
@@ -13,20 +14,12 @@ struct Op {
 
 // Bounds that are numbers and the same for all items, as almost all are: two instructions an item.
 template <class T>
-struct Bounds {
-  T low;
-  T high;
-};
-template <class T>
 struct BetweenBounds {
   [[gnu::always_inline]] static std::int64_t run(const LoopArgs& args) {
     const auto* __restrict x = reinterpret_cast<const T*>(args.in[0]);
     auto* __restrict out = reinterpret_cast<T*>(args.out);
     const Bounds<T> bounds = *static_cast<const Bounds<T>*>(args.data);
-    for (std::int64_t i = 0; i < args.n; ++i) {
-      const T below = bounds.high < x[i] ? bounds.high : x[i];
-      out[i] = below < bounds.low ? bounds.low : below;
-    }
+    for (std::int64_t i = 0; i < args.n; ++i) out[i] = bounds.between(x[i]);
     return -1;
   }
 };

@@ -71,9 +71,13 @@ class BatchIterator final : public Iterator {
       input_.forget_before(input_.position());
       const std::int64_t left = available_ < 0 ? -1 : available_ - input_.position();
       batch_.emplace(account(), size_, left);
+      input_.below().make_into(&*batch_);
     }
     Next next = gather(demand, *batch_);
-    if (next.ok() || is_position(next.error())) batch_.reset();
+    if (next.ok() || is_position(next.error())) {
+      input_.below().make_into(nullptr);
+      batch_.reset();
+    }
     return next;
   }
 

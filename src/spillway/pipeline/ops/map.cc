@@ -45,6 +45,7 @@ class MapIterator final : public Iterator {
     if (both != nullptr) function_ = nullptr;
     return both;
   }
+  void make_into(RowGatherer* batch) override { batch_ = batch; }
 
   Next pull(const Demand& demand) override {
     if (!error_.ok()) return std::exchange(error_, Status());
@@ -53,7 +54,8 @@ class MapIterator final : public Iterator {
     if (!next.ok() || !next.value() || function_ == nullptr) return next;
     const Chunk& rows = *next.value();
     const std::int64_t first = input_.position() - rows.rows();
-    Function::Outcome outcome = call_rows(stage(), *function_, rows, first, epoch(), &demand);
+    Function::Outcome outcome =
+        call_rows(stage(), *function_, rows, first, epoch(), &demand, batch_);
     const std::int64_t made = outcome.out.rows();
     const std::int64_t done = made + (outcome.error.ok() ? 0 : 1);
     if (done < rows.rows()) input_.unread(rows.slice(done, rows.rows()));
@@ -72,6 +74,7 @@ class MapIterator final : public Iterator {
  private:
   Input input_;
   FunctionPtr function_;  // null: the stage behind this one applies it
+  RowGatherer* batch_ = nullptr;
   Status error_;
 };
 
