@@ -6,6 +6,7 @@
 #include "spillway/base/clock.h"
 #include "spillway/base/mutant.h"
 #include "spillway/base/mutex.h"
+#include "spillway/base/test_point.h"
 #include "spillway/graph/interpret.h"
 #include "spillway/graph/plan.h"
 #include "spillway/pipeline/row_gatherer.h"
@@ -55,7 +56,9 @@ class GraphFunction final : public Function {
     if (found.value() == nullptr) {
       return parts_.empty() ? one_by_one(rows, captured, context) : part_by_part(rows, context);
     }
-    return at_once(*found.value(), parameters, rows.columns().size(), rows.rows(), context);
+    const Plan& plan = *found.value();
+    return at_once(plan, parameters, rows.columns().size(), affordable(plan, rows.rows(), context),
+                   context);
   }
 
   StructurePtr output() const override { return output_; }
@@ -96,10 +99,10 @@ class GraphFunction final : public Function {
     return outcome;
   }
 
-  // All rows as blocks; a row that fails ends them.
+  // The first `rows` rows as blocks; one that fails ends them. All before it are made: an error
+  // says by their number which row it is of.
   Outcome at_once(const Plan& plan, std::vector<Tensor> parameters, std::size_t own,
                   std::int64_t rows, const CallContext& context) {
-    rows = affordable(plan, rows, context);
     for (Tensor& parameter : std::span(parameters).first(own)) {
       if (parameter.shape()[0] != rows) parameter = parameter.slice(0, rows);
     }
@@ -113,6 +116,7 @@ class GraphFunction final : public Function {
     note_time(now_ns() - begin, rows);
     if (!done.error.ok()) {
       Outcome outcome;
+      SW_TEST_POINT("graph_function.failed");
       if (done.failed > 0) {
         outcome = at_once(plan, std::move(parameters), own, done.failed, context);
       }

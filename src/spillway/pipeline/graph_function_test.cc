@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
+#include "spillway/base/clock.h"
+#include "spillway/base/test_point.h"
+#include "spillway/testing/op_call.h"
 #include "spillway/testing/operator_conformance.h"
 
 namespace spillway::testing {
@@ -78,6 +84,31 @@ TEST(GraphFunction, AShapeThatDependsOnValuesLeavesTheOtherPartWhole) {
            [] { return mapped(traced("multiply", 2, {kUnknownDim}), mapped(as_many(), range(3))); },
        .expect = {"[]", "[14]", "[14 14]"}});
 }
+
+#ifdef SW_TEST_POINTS
+TEST(GraphFunction, TimeThatIsUpDoesNotMoveAnErrorToAnotherRow) {
+  const graph::NodePtr one = graph::Node::parameter({DType::kInt64, {}}, nullptr);
+  const Operand quotient = applied("floordiv", {known(12), {one, 0}});
+  const FunctionPtr function =
+      make_graph_function(graph::Graph::make({one}, {quotient}), i64_spec({}), "by", "by");
+  const auto call = [&](std::vector<std::int64_t> by, std::int64_t deadline) {
+    const auto rows = std::ssize(by);
+    std::vector<Column> columns;
+    columns.emplace_back(i64s(std::move(by)));
+    CallContext context{op_account(), 0, 0};
+    context.deadline_ns = deadline;
+    return function->call({i64_spec({}), rows, std::move(columns), Origins()}, context);
+  };
+  ASSERT_TRUE(call({1, 2}, INT64_MAX).error.ok());  // from now on it knows how long a row takes
+  const std::int64_t deadline = now_ns() + 1'000'000'000;
+  const ScopedTestPoint late("graph_function.failed", [&] {
+    while (now_ns() < deadline) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  });
+  const Function::Outcome outcome = call({1, 2, 3, 0, 4}, deadline);
+  EXPECT_FALSE(outcome.error.ok());
+  EXPECT_EQ(outcome.out.rows(), 3);
+}
+#endif
 
 TEST(GraphFunction, TheMergedFunctionIsMadeOnce) {
   const FunctionPtr inner = traced("add", 1);
