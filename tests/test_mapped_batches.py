@@ -76,7 +76,7 @@ def test_a_batch_resumes_in_the_middle() -> None:
 
 @pytest.mark.parametrize("bounds", [(-1.0, 1.0), (1.0, -1.0), (0.0, np.inf)])
 def test_operations_in_one_loop_give_what_numpy_gives(bounds: tuple[float, float]) -> None:
-    low, high = np.float32(bounds)
+    low, high = np.float32(bounds[0]), np.float32(bounds[1])
     items = rows(5)
     items[1, :, 3] = np.nan
     items[2, 0] = np.inf

@@ -1,28 +1,44 @@
 """Whether a function may be called with traced tensors: by its bytecode, before any call.
 
-Deny by default. What is stored outside the function, or called without being known to be without
+Deny by default. What is stored outside the function, or used without being known to be without
 effects, means that the function runs as Python, once an element. `effect(f)` says where and why.
 
 >>> effect(lambda x: x * 2 + len("ab")) is None
 True
->>> log = []
->>> effect(lambda x: log.append(x)).why
+>>> log = {"seen": []}
+>>> effect(lambda x: log["seen"].append(x)).why
 'calls append of something that was made outside'
 """
 
 from __future__ import annotations
 
-import dis
 import functools
-import sys
+import inspect
 import types
 from dataclasses import dataclass
 from typing import Any
 
 from spillway import allowed
-from spillway.lines import PACKAGE, describe
+from spillway.bytecode import Walk
+from spillway.labels import (
+    OWN,
+    PLAIN,
+    UNKNOWN,
+    Bound,
+    Inner,
+    Known,
+    Value,
+    harmless,
+    holding,
+    item,
+    iterable,
+    join,
+    settle,
+)
+from spillway.lines import PACKAGE
+from spillway.opcodes import DeniedError, Opcodes
 
-_DEPTH = 12
+_ROUNDS = 8
 
 
 @dataclass(frozen=True)
@@ -33,383 +49,376 @@ class Effect:
     line: str
 
 
-class _DeniedError(Exception):
-    pass
-
-
-# Labels of values while the bytecode is walked.
-@dataclass(frozen=True)
-class _Object:
-    value: Any  # a Python object that is known: from a global, a cell, a constant, a module
-
-
-@dataclass(frozen=True)
-class _Method:
-    owner: Any  # a label
-    name: str
-
-
-@dataclass(frozen=True)
-class _Code:
-    code: types.CodeType  # a function made inside
-
-
-_FRESH = "fresh"  # made inside, or handed in for this call only
-_UNKNOWN = "unknown"
-_NULL = "null"
-
-
 def effect(function: Any) -> Effect | None:
     """What the function might do beyond computing its result; None: nothing."""
     if isinstance(function, types.FunctionType) and allowed.callable(function):
         file = function.__code__.co_filename
         if file.startswith((PACKAGE, "<spillway")):
             return None  # `map(tf.square)`: an op may be called, so it may be handed in as well
+    world = _World()
     try:
-        _walk_callable(function, set(), 0, fresh=True)
-    except _DeniedError as denied:
-        why, line = denied.args
-        return Effect(why, line)
-    return None
+        for _ in range(_ROUNDS):
+            world.begin()
+            world.enter(function)
+            if not world.changed:
+                return None
+    except DeniedError as denied:
+        return Effect(*denied.args)
+    return Effect("cannot be followed", "")
 
 
-def _walk_callable(function: Any, seen: set[Any], depth: int, *, fresh: bool = False) -> None:
-    """Walks a callable. `fresh`: nobody else has what it is called with."""
-    bound = False
-    while isinstance(function, functools.partial) or allowed.wrapper(function):
-        function = function.func
-    if isinstance(function, types.MethodType):
-        function, bound = function.__func__, True
-    if not isinstance(function, types.FunctionType):
-        call = vars(type(function)).get("__call__")
-        if not isinstance(call, types.FunctionType):
-            raise _DeniedError(f"is not a Python function: {type(function).__name__}", "")
-        function, bound = call, True
-    if (function.__code__, fresh) in seen:
-        return
-    if depth > _DEPTH:
-        raise _DeniedError("calls too deeply to be sure", describe(function.__code__, 0))
-    seen.add((function.__code__, fresh))
-    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=False))
-    walk = _Walk(function.__code__, function.__globals__, cells, seen, depth)
-    walk.run(_FRESH if fresh else _UNKNOWN, bound)
+class _World:
+    """What is known of all functions that are reached: grows until nothing is new."""
 
+    def __init__(self) -> None:
+        self.stored = settle(OWN).inside  # the worst that was put into something made inside
+        self.cells: dict[Any, Any] = {}
+        self.results: dict[Any, Any] = {}
+        self.changed = False
 
-class _Walk:
-    """One code object. Two passes: the first learns what locals may hold."""
+    def begin(self) -> None:
+        self.results, self.changed = {}, False
 
-    def __init__(
+    # ---- What outlives a call ----------------------------------------------------------------
+
+    def store(self, label: Any) -> None:
+        level = max(self.stored, settle(label).inside)
+        self.changed |= level != self.stored
+        self.stored = level
+
+    def cell(self, key: Any) -> Any:
+        if isinstance(key, types.CellType):
+            try:
+                return Known(key.cell_contents)
+            except ValueError:  # not assigned yet
+                return UNKNOWN
+        return self.cells.get(key, OWN)
+
+    def assign_cell(self, key: Any, label: Any) -> None:
+        old = self.cells.get(key)
+        new = label if old is None else join(old, label)
+        self.changed |= new != old
+        self.cells[key] = new
+
+    # ---- Functions ---------------------------------------------------------------------------
+
+    def enter(self, function: Any) -> None:
+        """The user's function, called with what nobody else has."""
+        bound: list[Any] = []
+        given: dict[str, Any] = {}
+        while isinstance(function, functools.partial) or allowed.wrapper(function):
+            if isinstance(function, functools.partial):
+                bound = [Known(value) for value in function.args] + bound
+                given = {name: Known(value) for name, value in function.keywords.items()} | given
+            function = function.func
+        if isinstance(function, types.MethodType):
+            bound.insert(0, Known(function.__self__))
+            function = function.__func__
+        if not isinstance(function, types.FunctionType):
+            call = inspect.getattr_static(type(function), "__call__", None)
+            if not isinstance(call, types.FunctionType):
+                raise DeniedError(f"is not a Python function: {type(function).__name__}", "")
+            bound.insert(0, Known(function))
+            function = call
+        if function.__code__.co_flags & 0x20:
+            raise DeniedError("is a generator or a coroutine", "")
+        parameters, count = _parameters(function.__code__), function.__code__.co_argcount
+        given |= dict(zip(parameters[:count], bound, strict=False))
+        if function.__code__.co_flags & 0x0C:  # *args, **kwargs: what partial gave may go there
+            rest = holding(given.values())
+            given |= dict.fromkeys(parameters[count + function.__code__.co_kwonlyargcount :], rest)
+        labels = {}
+        for name in parameters:
+            default = _defaults(function).get(name)
+            labels[name] = given.get(name, OWN)
+            if name not in given and default is not None:
+                known = isinstance(default.value, types.FunctionType)
+                labels[name] = default if known else join(OWN, default)
+        self.walk(function, labels, 0)
+
+    def walk(self, function: types.FunctionType, labels: dict[str, Any], depth: int) -> Any:
+        code = function.__code__
+        free = dict(zip(code.co_freevars, function.__closure__ or (), strict=False))
+        return self.run(code, function.__globals__, free, labels, depth)
+
+    def run(
         self,
         code: types.CodeType,
         names: dict[str, Any],
-        cells: dict[str, Any],
-        seen: set[Any],
+        free: dict[str, Any],
+        labels: dict[str, Any],
         depth: int,
-    ) -> None:
-        self.code, self.globals, self.cells = code, names, cells
-        self.seen, self.depth = seen, depth
-        self.locals: dict[str, Any] = {}
-        self.stack: list[Any] = []
-        self.keywords = 0
-        self.line = code.co_firstlineno
+    ) -> Any:
+        key = (code, tuple(labels.values()), tuple(map(id, free.values())))
+        if key in self.results:
+            return self.results[key]
+        self.results[key] = UNKNOWN  # while it calls itself
+        result = Walk(self, code, names, free, depth + 1).run(labels)
+        self.results[key] = result
+        return result
 
-    def run(self, argument: Any, bound: bool = False) -> None:
-        """`argument`: what is known of the arguments; the first is an object's own when `bound`."""
-        flags = self.code.co_flags
-        if flags & (0x20 | 0x80 | 0x200):  # generators, coroutines, async generators
-            self.deny("is a generator or a coroutine")
-        arguments = self.code.co_argcount + self.code.co_kwonlyargcount
-        arguments += bool(flags & 0x04) + bool(flags & 0x08)
-        own = dict.fromkeys(self.code.co_varnames[:arguments], argument)
-        if bound and arguments:
-            own[self.code.co_varnames[0]] = _UNKNOWN
-        instructions = list(dis.get_instructions(self.code))
-        for judging in (False, True):
-            self.locals = self.locals if judging else dict(own)
-            self.judging = judging
-            self.stack = []
-            for instruction in instructions:
-                if instruction.starts_line:
-                    number = instruction.starts_line  # from 3.13 on: whether it does
-                    later = getattr(instruction, "line_number", 0)
-                    self.line = number if type(number) is int else later
-                if instruction.is_jump_target:
-                    self.stack = [_UNKNOWN] * len(self.stack)
-                self.step(instruction)
+    # ---- Attributes --------------------------------------------------------------------------
 
-    def deny(self, why: str) -> None:
-        raise _DeniedError(why, describe(self.code, self.line))
-
-    # ---- The stack ---------------------------------------------------------------------------
-
-    def pop(self, count: int = 1) -> list[Any]:
-        taken = [self.stack.pop() if self.stack else _UNKNOWN for _ in range(count)]
-        return taken[::-1]
-
-    def step(self, instruction: dis.Instruction) -> None:
-        name = instruction.opname
-        handler = getattr(self, "_" + name.lower(), None)
-        if handler is not None:
-            handler(instruction)
-        elif name in _REFUSED:
-            self.deny(_REFUSED[name])
-        else:
-            self.other(instruction)
-
-    def other(self, instruction: dis.Instruction) -> None:
-        """Nothing but values moving: the stack keeps its height, results are new."""
-        name, argument = instruction.opname, instruction.arg
-        change = dis.stack_effect(
-            instruction.opcode,
-            argument if instruction.opcode >= dis.HAVE_ARGUMENT else None,
-            jump=False,
-        )
-        if name.startswith(("BUILD_", "BINARY_", "UNARY_", "COMPARE_", "CONTAINS_", "IS_OP")):
-            used = 1 - change
-            self.pop(used)
-            self.stack.append(_FRESH)
-        elif change < 0:
-            self.pop(-change)
-        else:
-            self.stack += [_UNKNOWN] * change
-            if name not in _QUIET and change == 0 and self.stack:
-                self.stack[-1] = _UNKNOWN
-
-    def _swap(self, i: dis.Instruction) -> None:
-        depth = i.arg or 1
-        self.stack = [_UNKNOWN] * (depth - len(self.stack)) + self.stack
-        self.stack[-1], self.stack[-depth] = self.stack[-depth], self.stack[-1]
-
-    def _copy(self, i: dis.Instruction) -> None:
-        depth = i.arg or 1
-        self.stack.append(self.stack[-depth] if depth <= len(self.stack) else _UNKNOWN)
-
-    # ---- Names -------------------------------------------------------------------------------
-
-    def _load_fast(self, i: dis.Instruction) -> None:
-        self.stack.append(self.locals.get(str(i.argval), _UNKNOWN))
-
-    _load_fast_check = _load_fast_and_clear = _load_fast_borrow = _load_fast
-
-    def _load_fast_load_fast(self, i: dis.Instruction) -> None:
-        self.stack += [self.locals.get(name, _UNKNOWN) for name in i.argval]
-
-    def _store_fast(self, i: dis.Instruction) -> None:
-        (value,) = self.pop()
-        self.assign(str(i.argval), value)
-
-    def assign(self, name: str, value: Any) -> None:
-        old = self.locals.get(name)
-        self.locals[name] = value if old is None or old == value else _UNKNOWN
-
-    def _load_const(self, i: dis.Instruction) -> None:
-        self.stack.append(_Object(i.argval))
-
-    _return_const = lambda self, i: None  # noqa: E731
-
-    def _load_global(self, i: dis.Instruction) -> None:
-        if sys.version_info < (3, 13) and i.arg is not None and i.arg & 1:
-            self.stack.append(_NULL)
-        name = str(i.argval)
-        if name in self.globals:
-            self.stack.append(_Object(self.globals[name]))
-        else:
-            builtins = self.globals.get("__builtins__", {})
-            table = builtins if isinstance(builtins, dict) else vars(builtins)
-            self.stack.append(_Object(table[name]) if name in table else _UNKNOWN)
-        if sys.version_info >= (3, 13) and i.arg is not None and i.arg & 1:
-            self.stack.append(_NULL)
-
-    _load_name = _load_global
-
-    def _load_deref(self, i: dis.Instruction) -> None:
-        name = str(i.argval)
-        cell = self.cells.get(name)
-        if cell is not None:
-            try:
-                self.stack.append(_Object(cell.cell_contents))
-            except ValueError:  # not assigned yet
-                self.stack.append(_UNKNOWN)
-        else:
-            self.stack.append(self.locals.get(name, _UNKNOWN))
-
-    _load_classderef = _load_from_dict_or_deref = _load_deref
-
-    def _load_closure(self, i: dis.Instruction) -> None:
-        self.stack.append(_UNKNOWN)
-
-    def _store_deref(self, i: dis.Instruction) -> None:
-        (value,) = self.pop()
-        if str(i.argval) in self.code.co_freevars:
-            self.deny(f"assigns to {i.argval}, which was made outside")
-        self.assign(str(i.argval), value)
-
-    # ---- Attributes and items ----------------------------------------------------------------
-
-    def _load_attr(self, i: dis.Instruction) -> None:
-        (owner,) = self.pop()
-        method = sys.version_info >= (3, 12) and i.arg is not None and bool(i.arg & 1)
-        value = self.attribute(owner, str(i.argval))
-        self.stack += [value, _NULL] if method else [value]
-
-    def _load_method(self, i: dis.Instruction) -> None:
-        (owner,) = self.pop()
-        self.stack += [_NULL, self.attribute(owner, str(i.argval))]
-
-    def attribute(self, owner: Any, name: str) -> Any:
-        if not isinstance(owner, _Object):
-            return _Method(owner, name)
+    def attribute(self, walk: Opcodes, owner: Any, name: str) -> Any:
+        if not isinstance(owner, Known):
+            if settle(owner) == UNKNOWN:
+                walk.deny(f"asks for {name} of something that cannot be known before it runs")
+            return Bound(owner, name)
         value = owner.value
         if isinstance(value, types.ModuleType):
             if name in vars(value) or allowed.lazy_module(value):
-                return _Object(getattr(value, name, None))
-            return _UNKNOWN
+                found = getattr(value, name, self)
+                return UNKNOWN if found is self else Known(found)
+            return UNKNOWN
+        if allowed.ours(value if isinstance(value, type) else type(value)):
+            return (
+                Known(getattr(value, name, None)) if isinstance(value, type) else Bound(owner, name)
+            )
+        if harmless(value) and not isinstance(value, (type, types.FunctionType)):
+            return Bound(owner, name)
         if isinstance(value, type):
-            return _Object(getattr(value, name, None))
-        found = getattr(type(value), name, None)
-        if isinstance(found, property) and found.fget is not None and not allowed.ours(type(value)):
-            _walk_callable(found.fget, self.seen, self.depth + 1)
-            return _UNKNOWN
+            return self.of_class(value, name)
+        return self.of_instance(walk, owner, name)
+
+    def of_class(self, owner: type, name: str) -> Any:
+        found = inspect.getattr_static(owner, name, None)
+        if isinstance(found, staticmethod):
+            return Known(found.__func__)
+        if isinstance(found, classmethod):
+            return Known(types.MethodType(found.__func__, owner))
+        members = getattr(owner, "__members__", None)
+        if isinstance(members, types.MappingProxyType) and name in members:
+            return Known(members[name])
+        plain = isinstance(found, types.FunctionType) or harmless(found)
+        return Known(found) if plain else UNKNOWN
+
+    def of_instance(self, walk: Opcodes, owner: Known, name: str) -> Any:
+        value, kind = owner.value, type(owner.value)
+        if isinstance(inspect.getattr_static(kind, "__getattribute__"), types.FunctionType):
+            walk.deny(f"asks for {name} of a {kind.__name__}, which may have effects")
+        found = inspect.getattr_static(kind, name, None)
+        if isinstance(found, property):
+            getter: Any = found.fget
+            if not isinstance(getter, types.FunctionType):
+                walk.deny(f"asks for {name} of a {kind.__name__}, which may have effects")
+            return self.python(walk, getter, [owner], ())
+        inside = getattr(value, "__dict__", {})
+        if isinstance(inside, dict) and name in inside:
+            return Known(inside[name])
         if isinstance(found, types.FunctionType):
-            return _Method(owner, name)
-        if found is None or isinstance(found, types.MemberDescriptorType):
-            inside = getattr(value, "__dict__", {})
-            if name in inside:
-                return _Object(inside[name])
-        return _Method(owner, name)
-
-    def _store_attr(self, i: dis.Instruction) -> None:
-        owner = self.pop(2)[1]
-        if owner != _FRESH:
-            self.deny(f"sets the attribute {i.argval} of something that was made outside")
-
-    def _store_subscr(self, i: dis.Instruction) -> None:
-        owner = self.pop(3)[1]
-        if owner != _FRESH and self.judging:
-            self.deny("stores an item into something that was made outside")
-
-    def _delete_subscr(self, i: dis.Instruction) -> None:
-        owner = self.pop(2)[0]
-        if owner != _FRESH and self.judging:
-            self.deny("deletes an item of something that was made outside")
+            return Known(types.MethodType(found, value))
+        if isinstance(found, (staticmethod, classmethod)):
+            return self.of_class(kind, name)
+        if isinstance(found, types.MemberDescriptorType):
+            try:
+                return Known(found.__get__(value))
+            except AttributeError:
+                return UNKNOWN
+        if found is not None and harmless(found) and not hasattr(type(found), "__get__"):
+            return Known(found)
+        return Bound(owner, name)
 
     # ---- Calls -------------------------------------------------------------------------------
 
-    def _make_function(self, i: dis.Instruction) -> None:
-        (code,) = self.pop()
-        if i.arg is not None and sys.version_info < (3, 13):
-            self.pop(bin(i.arg & 0x0F).count("1"))
-        known = isinstance(code, _Object) and isinstance(code.value, types.CodeType)
-        self.stack.append(_Code(code.value) if known else _UNKNOWN)
-
-    def _kw_names(self, i: dis.Instruction) -> None:
-        return
-
-    def _precall(self, i: dis.Instruction) -> None:
-        return
-
-    def _push_null(self, i: dis.Instruction) -> None:
-        self.stack.append(_NULL)
-
-    def _call(self, i: dis.Instruction) -> None:
-        arguments = self.pop(i.arg or 0)
-        two = self.pop(2)
-        callee = next((label for label in two if label != _NULL), _UNKNOWN)
-        self.called(callee, arguments)
-        self.stack.append(_FRESH)
-
-    def _call_kw(self, i: dis.Instruction) -> None:
-        self.pop()
-        self._call(i)
-
-    def _call_function_ex(self, i: dis.Instruction) -> None:
-        self.pop((i.arg or 0) & 1)
-        self.pop()
-        two = self.pop(2)
-        callee = next((label for label in two if label != _NULL), _UNKNOWN)
-        self.called(callee, [_UNKNOWN])
-        self.stack.append(_FRESH)
-
-    def called(self, callee: Any, arguments: list[Any]) -> None:
-        if not self.judging:
-            return
-        if isinstance(callee, _Object) and allowed.keeps_python(callee.value):
-            return
-        fresh = all(_nobody_elses(label) for label in arguments)
-        for argument in arguments:  # map(f, ...), sorted(key=f), cond(p, f, g): f is called too
-            if isinstance(argument, _Code):
-                self.inner(argument.code, False)
-            elif isinstance(argument, _Object) and isinstance(argument.value, types.FunctionType):
-                self.known(argument.value, False)
-        if isinstance(callee, _Code):
-            self.inner(callee.code, fresh)
-        elif isinstance(callee, _Object):
-            self.known(callee.value, fresh)
-        elif isinstance(callee, _Method):
-            self.method(callee)
-        else:
-            self.deny("calls something that cannot be known before it runs")
-
-    def inner(self, code: types.CodeType, fresh: bool) -> None:
-        if (code, fresh) in self.seen:
-            return
-        self.seen.add((code, fresh))
-        cells = {name: self.cells[name] for name in code.co_freevars if name in self.cells}
-        walk = _Walk(code, self.globals, cells, self.seen, self.depth + 1)
-        walk.run(_FRESH if fresh else _UNKNOWN)
-
-    def known(self, value: Any, fresh: bool) -> None:
+    def called(
+        self, walk: Opcodes, callee: Any, args: list[Any], names: tuple[str, ...], spread: bool
+    ) -> Any:
+        if isinstance(callee, Inner):
+            return self.inner(walk, callee, args, names, spread)
+        if isinstance(callee, Bound):
+            return self.method(walk, callee, args, names)
+        if not isinstance(callee, Known):
+            return walk.deny("calls something that cannot be known before it runs")
+        value = callee.value
+        if allowed.keeps_python(value):
+            return OWN
+        if (value is getattr or value is hasattr) and not names and not spread:
+            return self.by_name(walk, value, args)
         wrapped = isinstance(value, functools.partial) or allowed.wrapper(value)
-        if not wrapped and allowed.callable(value):
-            return
-        inner = value.func if wrapped else value
-        if allowed.callable(inner):
-            return
-        python = isinstance(inner, (types.FunctionType, types.MethodType))
-        if not python and not isinstance(vars(type(inner)).get("__call__"), types.FunctionType):
-            self.deny(f"calls {allowed.name_of(value)}, which may have effects")
-        _walk_callable(inner, self.seen, self.depth + 1, fresh=fresh and not wrapped)
+        if wrapped:
+            if isinstance(value, functools.partial):
+                args = [Known(each) for each in (*value.args, *value.keywords.values())] + args
+                spread = spread or bool(value.keywords)
+            return self.called(walk, Known(value.func), args, names, spread)
+        if allowed.callable(value):
+            return self.allowed(walk, value, args, names)
+        if isinstance(value, types.MethodType):
+            return self.called(
+                walk, Known(value.__func__), [Known(value.__self__), *args], names, spread
+            )
+        if isinstance(value, types.FunctionType):
+            return self.python(walk, value, args, names, spread)
+        call = inspect.getattr_static(type(value), "__call__", None)
+        if isinstance(call, types.FunctionType):
+            return self.python(walk, call, [callee, *args], names, spread)
+        owner = getattr(value, "__self__", None)
+        if isinstance(value, types.BuiltinMethodType) and not isinstance(
+            owner, (types.ModuleType, type(None))
+        ):
+            return self.method(walk, Bound(Known(owner), value.__name__), args, names)
+        return walk.deny(f"calls {allowed.name_of(value)}, which may have effects")
 
-    def method(self, callee: _Method) -> None:
+    def python(
+        self,
+        walk: Opcodes,
+        function: types.FunctionType,
+        args: list[Any],
+        names: tuple[str, ...],
+        spread: bool = False,
+    ) -> Any:
+        labels = _bind(function.__code__, _defaults(function), args, names, spread)
+        return self.walk(function, labels, walk.depth)
+
+    def inner(
+        self, walk: Opcodes, callee: Inner, args: list[Any], names: tuple[str, ...], spread: bool
+    ) -> Any:
+        kept = holding(item(label) for label in callee.defaults)
+        defaults = dict.fromkeys(_parameters(callee.code), item(kept)) if callee.defaults else {}
+        labels = _bind(callee.code, defaults, args, names, spread)
+        return self.run(callee.code, walk.globals, dict(callee.free), labels, walk.depth)
+
+    def by_name(self, walk: Opcodes, function: Any, args: list[Any]) -> Any:
+        name = args[1] if len(args) > 1 else None
+        if not (isinstance(name, Known) and isinstance(name.value, str)):
+            walk.deny(f"calls {function.__name__} with a name that is not known")
+            return UNKNOWN
+        owner = args[0]
+        if isinstance(owner, Known) and _lacks(owner.value, name.value):
+            return args[2] if function is getattr and len(args) > 2 else OWN
+        found = self.attribute(walk, owner, name.value)
+        if function is hasattr:
+            return OWN
+        return join(found, args[2]) if len(args) > 2 else found
+
+    def allowed(self, walk: Opcodes, value: Any, args: list[Any], names: tuple[str, ...]) -> Any:
+        """A call of something that does no more than use what it is given."""
+        if allowed.looks_only(value):
+            return PLAIN if value is type else OWN
+        for label in args:
+            self.handed(walk, label, args, value)
+        keywords = dict(zip(names, args[len(args) - len(names) :], strict=True)) if names else {}
+        positional = len(args) - len(names)
+        target = keywords.get("out")
+        inputs = getattr(value, "nin", None)
+        if isinstance(inputs, int) and positional > inputs:
+            target = join(args[inputs], target) if target is not None else args[inputs]
+        if allowed.changes_first(value) and args:
+            target = args[0]
+        if target is not None and target != Known(None):
+            name = allowed.name_of(value)
+            if isinstance(target, Known) or not settle(target).mine:
+                walk.deny(f"calls {name}, which changes something that was made outside")
+            self.store(item(holding(args)))
+        if allowed.makes_numbers(value):
+            return OWN
+        made = holding(args)
+        if allowed.hands_on(value) and made != OWN:
+            return Value(False, made.inside)
+        return made
+
+    def handed(self, walk: Opcodes, label: Any, args: list[Any], to: Any) -> None:
+        """What is given to a function of others: used there, and called if it can be."""
+        others = item(holding(each for each in args if not isinstance(each, (Inner, Bound))))
+        given = PLAIN if others == OWN else others
+        if isinstance(label, Inner):
+            self.inner(walk, label, [given], (), True)
+        elif isinstance(label, Bound):
+            if label.name in allowed.CHANGING or isinstance(label.owner, Known):
+                self.method(walk, label, [given], ())
+            else:
+                walk.reads(label)
+        elif isinstance(label, Known) and not isinstance(label.value, type):
+            value = label.value
+            function = isinstance(
+                value, (types.FunctionType, types.MethodType, types.BuiltinFunctionType)
+            )
+            wrapped = isinstance(value, functools.partial) or allowed.wrapper(value)
+            own_call = inspect.getattr_static(type(value), "__call__", None)
+            if function or wrapped or isinstance(own_call, types.FunctionType):
+                if not allowed.callable(value) or wrapped:
+                    self.called(walk, label, [given], (), True)
+            elif not (iterable(label) and allowed.hands_on_items(to)):
+                walk.reads(label, f"hands {allowed.name_of(to)}")
+        elif isinstance(label, Known):
+            if not allowed.callable(label.value) and not allowed.takes_types(to):
+                walk.deny(f"hands {allowed.name_of(to)} the class {label.value.__name__}")
+        elif not (settle(label).mine and allowed.hands_on_items(to)):
+            walk.reads(label, f"hands {allowed.name_of(to)}")
+
+    def method(self, walk: Opcodes, callee: Bound, args: list[Any], names: tuple[str, ...]) -> Any:
         owner, name = callee.owner, callee.name
-        if isinstance(owner, _Object):
-            found = getattr(type(owner.value), name, None)
-            if isinstance(found, types.FunctionType) and not allowed.ours(type(owner.value)):
-                _walk_callable(found, self.seen, self.depth + 1)
-                return
+        for label in args:
+            self.handed(walk, label, args, name)
+        if isinstance(owner, Known):
             if not allowed.method(owner.value, name):
-                self.deny(f"calls {name} of something that was made outside")
+                walk.deny(f"calls {name} of something that was made outside")
         elif name in allowed.CHANGING:
-            if owner != _FRESH:
-                self.deny(f"calls {name} of something that was made outside")
+            if not settle(owner).mine:
+                walk.deny(f"calls {name} of something that was made outside")
+            self.store(holding([holding(args), *map(item, args)]))
+            return item(owner, self.stored)
         elif name not in allowed.METHODS:
-            self.deny(f"calls the method {name}, which may have effects")
+            walk.deny(f"calls the method {name}, which may have effects")
+        if "out" in names:
+            walk.deny(f"calls {name}, which changes something that was made outside")
+        if isinstance(owner, Known) and type(owner.value) is dict and name == "get" and args:
+            found = walk.subscript(owner, args[0])
+            return found if len(args) == 1 else join(found, args[1])
+        made = holding([owner, *args])
+        return made if made == OWN else Value(False, made.inside)
 
 
-def _nobody_elses(label: Any) -> bool:
-    """Whether changing it could not be noticed outside: made inside, or it cannot be changed."""
-    if isinstance(label, _Object):
-        return isinstance(label.value, (bool, int, float, complex, str, bytes, type(None)))
-    return label == _FRESH or isinstance(label, _Code)
+def _lacks(owner: Any, name: str) -> bool:
+    if allowed.ours(type(owner)) or hasattr(type(owner), "__getattr__"):
+        return False
+    nothing = object()
+    return inspect.getattr_static(owner, name, nothing) is nothing
 
 
-_REFUSED = {
-    "STORE_GLOBAL": "assigns to a global",
-    "DELETE_GLOBAL": "deletes a global",
-    "DELETE_ATTR": "deletes an attribute",
-    "STORE_NAME": "assigns to a name outside",
-    "BEFORE_WITH": "enters a context",
-    "BEFORE_ASYNC_WITH": "enters a context",
-    "IMPORT_NAME": "imports a module",
-    "YIELD_VALUE": "yields",
-    "SEND": "waits for another coroutine",
-}
-_QUIET = {
-    "RESUME",
-    "NOP",
-    "CACHE",
-    "MAKE_CELL",
-    "COPY_FREE_VARS",
-    "GET_ITER",
-    "EXTENDED_ARG",
-}
+def _parameters(code: types.CodeType) -> tuple[str, ...]:
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += bool(code.co_flags & 0x04) + bool(code.co_flags & 0x08)
+    return code.co_varnames[:count]
+
+
+def _defaults(function: types.FunctionType) -> dict[str, Known]:
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    values = function.__defaults__ or ()
+    found = dict(zip(names[len(names) - len(values) :], values, strict=True))
+    found.update(function.__kwdefaults__ or {})
+    return {name: Known(value) for name, value in found.items()}
+
+
+def _bind(
+    code: types.CodeType,
+    defaults: dict[str, Any],
+    args: list[Any],
+    names: tuple[str, ...],
+    spread: bool,
+) -> dict[str, Any]:
+    """Parameters and what they may be. `spread`: any argument may be any parameter."""
+    parameters = _parameters(code)
+    if spread:
+        every = functools.reduce(join, args) if args else OWN
+        return {
+            name: join(every, defaults[name]) if name in defaults else every for name in parameters
+        }
+    count, keyword_only = code.co_argcount, code.co_kwonlyargcount
+    labels: dict[str, Any] = {name: defaults.get(name, UNKNOWN) for name in parameters}
+    positional = args[: len(args) - len(names)] if names else args
+    labels.update(zip(parameters[:count], positional, strict=False))
+    rest = [*positional[count:]]
+    named = dict(zip(names, args[len(positional) :], strict=True))
+    extra = []
+    for name, label in named.items():
+        if name in parameters[: count + keyword_only]:
+            labels[name] = label
+        else:
+            extra.append(label)
+    at = count + keyword_only
+    if code.co_flags & 0x04:
+        labels[parameters[at]] = holding(rest)
+        at += 1
+    if code.co_flags & 0x08:
+        labels[parameters[at]] = holding(extra)
+    return labels
