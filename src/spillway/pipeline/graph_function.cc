@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "spillway/base/clock.h"
+#include "spillway/base/jitter.h"
 #include "spillway/base/mutant.h"
 #include "spillway/base/mutex.h"
 #include "spillway/base/test_point.h"
@@ -117,6 +118,7 @@ class GraphFunction final : public Function {
     if (!done.error.ok()) {
       Outcome outcome;
       SW_TEST_POINT("graph_function.failed");
+      jitter();
       if (done.failed > 0) {
         outcome = at_once(plan, std::move(parameters), own, done.failed, context);
       }

@@ -86,13 +86,17 @@ void check_operator(const OperatorCase& c) {
   const NodePtr node = c.build();
   ASSERT_NE(node, nullptr);
   EXPECT_EQ(node->hash(), c.build()->hash()) << "equal pipelines must hash equal";
-  for (const std::int64_t rows : {1, 2, 1000}) {
-    SCOPED_TRACE("demand of " + std::to_string(rows));
+  // By rows; and with room or time for less than that.
+  for (const Demand& demand :
+       {Demand{1}, Demand{2}, Demand{1000}, Demand{1000, 1}, Demand{1000, 100},
+        Demand{1000, kMiB, 0}, Demand{1000, kMiB, 1000}}) {
+    SCOPED_TRACE("demand of " + std::to_string(demand.rows) + " rows, " +
+                 std::to_string(demand.bytes) + " bytes, " + std::to_string(demand.time_ns) +
+                 " ns");
     const Opened opened = open(c.build());
-    EXPECT_EQ(drain(*opened.it, Demand{rows}, c.most), c.expect);
+    EXPECT_EQ(drain(*opened.it, demand, c.most), c.expect);
     if (c.expect.size() < c.most) {
-      EXPECT_EQ(drain(*opened.it, Demand{rows}, 1), std::vector<std::string>{})
-          << "end did not stay end";
+      EXPECT_EQ(drain(*opened.it, demand, 1), std::vector<std::string>{}) << "end did not stay end";
       check_cardinality(c, node);
     }
   }
