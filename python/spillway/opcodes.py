@@ -229,7 +229,7 @@ class Opcodes:
             return Known(self.globals[name])
         builtins = self.globals.get("__builtins__", {})
         table = builtins if isinstance(builtins, dict) else vars(builtins)
-        return Known(table[name]) if name in table else UNKNOWN
+        return Known(table[name]) if name in table else OWN  # nothing gets past a NameError
 
     def place(self, name: str) -> Any:
         """Where a variable shared with inner functions lives: a key of the world's, or a cell."""
