@@ -64,3 +64,11 @@ def test_a_text_is_formatted_inside_a_traced_map() -> None:
     ds = tf.data.Dataset.range(2).map(lambda x: tf.strings.format("x is {}", tf.stack([x, x])))
     assert [bytes(text) for text in ds.as_numpy_iterator()] == [b"x is [0 0]", b"x is [1 1]"]
     assert ds.explain().stages[-1]["functions"][0]["native"]
+
+
+def test_a_constant_that_holds_tensors_refuses_a_shape_as_tensorflow_refuses_the_list() -> None:
+    a = tf.constant(3)
+    assert tf.constant([a, 2], shape=[1, 2]).numpy().tolist() == [[3, 2]]
+    for value, error in (([a, a], ValueError), ([1, 2], TypeError)):
+        with pytest.raises(error, match="unsupported shape"):
+            tf.constant(value, shape=[])

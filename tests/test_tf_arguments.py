@@ -171,6 +171,29 @@ def test_a_seed_of_a_dataset_is_an_integer() -> None:
             make()
 
 
+# ---- Lists of values
+
+
+@pytest.mark.parametrize(
+    "mixed",
+    [[1, "a"], ["a", 1], [[1], ["a"]], ["a", None], [True, 1], [True, 1.5], [1, 2j], [1, 2**64]],
+)
+def test_a_list_of_several_types_is_no_tensor(mixed: list[Any]) -> None:
+    for make in (Dataset.from_tensors, Dataset.from_tensor_slices, tf.constant):
+        with pytest.raises(ValueError, match=r"must"):
+            make(mixed)
+
+
+def test_a_list_may_widen_the_type_it_begins_with() -> None:
+    assert values(Dataset.from_tensors([1, 2.5])) == [[1.0, 2.5]]
+    assert values(Dataset.from_tensors([1, True])) == [[1, 1]]
+    assert values(Dataset.from_tensors([2j, 1])) == [[2j, 1]]
+
+
+def test_bytes_in_a_list_keep_the_zeros_at_their_end() -> None:
+    assert values(Dataset.from_tensor_slices([b"a\0", b"\0", b""])) == [b"a\0", b"\0", b""]
+
+
 def test_a_cycle_length_may_be_left_to_the_engine() -> None:
     ds = Dataset.range(3).interleave(lambda x: Dataset.from_tensors(x), cycle_length=AUTOTUNE)
     assert sorted(values(ds)) == [0, 1, 2]

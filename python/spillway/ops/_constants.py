@@ -9,7 +9,7 @@ import numpy as np
 from spillway import _native
 from spillway.dtypes import as_dtype
 from spillway.native_ops import call
-from spillway.tensor_convert import is_tensor, refuse, to_tensor
+from spillway.tensor_convert import holds_tensors, is_tensor, refuse, to_tensor
 
 
 def convert_to_tensor(
@@ -50,7 +50,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: Any = "Cons
         return fill(wanted, call("reshape", made, np.zeros(0, np.int32)))
     if have != items:
         refuse(
-            "TypeError",
+            "ValueError" if holds_tensors(value) else "TypeError",  # TensorFlow takes no such list
             f"Eager execution of tf.constant with unsupported shape: {have} items "
             f"do not fill the shape {wanted}",
         )
