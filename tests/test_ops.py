@@ -72,3 +72,33 @@ def test_a_constant_that_holds_tensors_refuses_a_shape_as_tensorflow_refuses_the
     for value, error in (([a, a], ValueError), ([1, 2], TypeError)):
         with pytest.raises(error, match="unsupported shape"):
             tf.constant(value, shape=[])
+
+
+def test_what_is_not_complex_has_a_zero_for_its_imaginary_part() -> None:
+    assert tf.math.imag(["a"]).numpy().tolist() == [b""]
+    assert tf.math.imag([True]).numpy().tolist() == [False]
+    assert tf.math.imag([2]).numpy().tolist() == [0]
+    assert tf.math.imag([1 + 2j]).numpy().tolist() == [2.0]
+
+
+def test_a_sum_of_one_tensor_is_that_tensor_whatever_its_dtype() -> None:
+    assert tf.add_n([["a", "b"]]).numpy().tolist() == [b"a", b"b"]
+    assert tf.add_n([[True]]).numpy().tolist() == [True]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not defined for string"):
+        tf.add_n([["a"], ["b"]])
+
+
+@pytest.mark.parametrize(("row", "new"), [([2], [7, 7]), ([3, 2], [4]), ([0], [1])])
+def test_a_reshape_out_of_reach_of_an_unknown_dimension_is_refused_when_written(
+    row: list[int], new: list[int]
+) -> None:
+    ds = tf.data.Dataset.from_tensors(tf.zeros(row)).batch(2)
+    with pytest.raises(ValueError, match="must be divisible by"):
+        ds.map(lambda x: tf.reshape(x, new))
+
+
+def test_a_reshape_within_reach_of_an_unknown_dimension_waits_for_it() -> None:
+    ds = tf.data.Dataset.from_tensors(tf.zeros([3])).repeat(4).batch(4)
+    assert next(iter(ds.map(lambda x: tf.reshape(x, [2, 6])))).shape == [2, 6]
+    empty = tf.data.Dataset.from_tensors(tf.zeros([0])).batch(2)
+    assert next(iter(empty.map(lambda x: tf.reshape(x, [0, 5])))).shape == [0, 5]
