@@ -463,7 +463,8 @@ class Dataset(Operators):
 
         shapes = padding.shapes(self, padded_shapes)
         values = padding.values(self, padding_values)
-        params = [templates.size(batch_size, "padded_batch", "batch_size"), shapes, values, bool(drop_remainder)]
+        size = templates.size(batch_size, "padded_batch", "batch_size")
+        params = [size, shapes, values, bool(drop_remainder)]
         return make("padded_batch", params, [self], name, policy)
 
     def interleave(

@@ -271,5 +271,6 @@ def _stack(value: Any, dtype: str, cast: bool) -> Any:
     parts = [_stack(item, dtype, cast) for item in value]
     shapes = {part.shape for part in parts}
     if len(shapes) > 1 and not any(part._symbolic for part in parts):
-        refuse("ValueError", f"tensors of one list must have the same shape: {sorted(map(str, shapes))}")
+        found = ", ".join(sorted(map(str, shapes)))
+        refuse("ValueError", f"tensors of one list must have the same shape: {found}")
     return call("stack_strings" if dtype == "string" else "stack", parts, 0)
