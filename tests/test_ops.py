@@ -102,3 +102,17 @@ def test_a_reshape_within_reach_of_an_unknown_dimension_waits_for_it() -> None:
     assert next(iter(ds.map(lambda x: tf.reshape(x, [2, 6])))).shape == [2, 6]
     empty = tf.data.Dataset.from_tensors(tf.zeros([0])).batch(2)
     assert next(iter(empty.map(lambda x: tf.reshape(x, [0, 5])))).shape == [0, 5]
+
+
+def test_strings_scattered_to_one_place_are_appended_in_their_order() -> None:
+    places, texts = [[0], [2], [0]], ["a", "b", "c"]
+    assert tf.scatter_nd(places, texts, [3]).numpy().tolist() == [b"ac", b"", b"b"]
+    ds = tf.data.Dataset.from_tensors(texts).map(lambda x: tf.scatter_nd(places, x, [3]))
+    assert next(iter(ds)).numpy().tolist() == [b"ac", b"", b"b"]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="does not index into shape"):
+        tf.scatter_nd([[7]], ["a"], [3])
+
+
+def test_a_line_may_lead_through_the_complex_plane() -> None:
+    ends = tf.constant([0j, 2 + 4j])
+    assert tf.linspace(ends[0], ends[1], 3).numpy().tolist() == [0j, 1 + 2j, 2 + 4j]
