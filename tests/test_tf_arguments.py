@@ -162,13 +162,13 @@ def test_a_count_fits_into_64_bits() -> None:
 
 def test_a_seed_of_a_dataset_is_an_integer() -> None:
     pair = (Dataset.range(2), Dataset.range(2))
-    for make in (
-        lambda: Dataset.range(5).shuffle(3, seed=1.5),
-        lambda: Dataset.random(seed=1.5),
-        lambda: Dataset.sample_from_datasets(pair, seed=1.5),
-    ):
-        with pytest.raises(TypeError, match="seed must be an integer"):
-            make()
+    half: Any = 1.5
+    with pytest.raises(TypeError, match="seed must be an integer"):
+        Dataset.range(5).shuffle(3, seed=half)
+    with pytest.raises(TypeError, match="seed must be an integer"):
+        Dataset.random(seed=half)
+    with pytest.raises(TypeError, match="seed must be an integer"):
+        Dataset.sample_from_datasets(pair, seed=half)
 
 
 # ---- Lists of values
