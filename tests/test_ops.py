@@ -116,3 +116,22 @@ def test_strings_scattered_to_one_place_are_appended_in_their_order() -> None:
 def test_a_line_may_lead_through_the_complex_plane() -> None:
     ends = tf.constant([0j, 2 + 4j])
     assert tf.linspace(ends[0], ends[1], 3).numpy().tolist() == [0j, 1 + 2j, 2 + 4j]
+
+
+def test_batches_of_int16_are_multiplied_single_matrices_are_not() -> None:
+    x = tf.cast([[[1, 2], [3, 400]]], "int16")
+    assert tf.matmul(x, x).numpy().tolist() == [[[7, 802], [1203, 160006 - 2 * 65536]]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not defined for int16"):
+        tf.matmul(x[0], x[0])
+
+
+@pytest.mark.parametrize(("dtype", "result"), [("int8", "float32"), ("int32", "float64")])
+def test_a_line_between_integers_is_as_wide_as_their_quotient(dtype: str, result: str) -> None:
+    assert tf.linspace(tf.cast(1, dtype), tf.cast(5, dtype), 3).dtype == result
+
+
+def test_nothing_repeated_is_known_to_be_nothing_whatever_the_rank() -> None:
+    spec = tf.TensorSpec(None, tf.float32)
+    ds = tf.data.Dataset.from_generator(lambda: iter([[[1.0]]]), output_signature=spec)
+    assert ds.map(lambda x: tf.repeat(x, 0)).element_spec.shape == [0]
+    assert ds.map(lambda x: tf.repeat(x, 2)).element_spec.shape.as_list() == [None]

@@ -228,7 +228,7 @@ def eye(
 
 
 def linspace(start: Any, stop: Any, num: Any, name: Any = None, axis: int = 0) -> Any:
-    """`num` numbers from start to stop, both included, at equal distances; integers as float64.
+    """`num` numbers from start to stop, both included, at equal distances; integers as floats.
 
     >>> linspace(0.0, 1.0, 3)
     Tensor([0.  0.5 1. ], shape=(3,), dtype=float32)
@@ -236,7 +236,8 @@ def linspace(start: Any, stop: Any, num: Any, name: Any = None, axis: int = 0) -
     start = to_tensor(start)
     stop = to_tensor(stop, start.dtype.name)
     if start.dtype.is_integer:
-        start, stop = cast(start, "float64"), cast(stop, "float64")
+        wide = "float32" if start.dtype.size < 4 else "float64"
+        start, stop = cast(start, wide), cast(stop, wide)
     return call("linspace", start, stop, int(num), axis)
 
 

@@ -60,7 +60,7 @@ _MEANT: tuple[Meant, ...] = (
     ),
     Meant(
         r".*",
-        r"TypeError: Cannot convert \[?True\]? to EagerTensor of dtype",
+        r"TypeError: (Cannot convert \[?True\]? to EagerTensor of dtype|.*, got .* != tf\.bool)",
         _VALUE,
         "a Python bool goes with every dtype of numbers, not with some",
     ),
@@ -101,6 +101,12 @@ _MEANT: tuple[Meant, ...] = (
         "the one part of an axis of length zero may be written -1",
     ),
     Meant(
+        r"gather_nd",
+        r"INVALID_ARGUMENT: .*Requested more than 0 entries, but params is empty",
+        _VALUE,
+        "slices without items may be gathered",
+    ),
+    Meant(
         r"one_hot",
         r"Cannot convert 1 to EagerTensor of dtype bool",
         _VALUE,
@@ -119,6 +125,7 @@ _REFUSED_MAPS = (
     (r"Shape must be rank -1", "ensure_shape of nothing"),
     (r"Number of mask dimensions must be specified", "a mask of unknown rank"),
     (r"Length for attr 'output_\w+' of 0", "a map that gives nothing"),
+    (r"to be a dense tensor with shape", "constants of ranges"),
     (r"Expected any non-tensor type, but got a tensor", "constants of tensors"),
     (r"may only be negative if rank\(data\) is statically known", "repeat of unknown rank"),
     (r"'NoneType' object is not subscriptable", "an axis of unknown rank"),
