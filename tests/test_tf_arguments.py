@@ -342,3 +342,16 @@ def test_group_by_reducer_refuses_a_key_that_is_no_number(key_func: Any, text: s
     )
     with pytest.raises(ValueError, match=text):
         Dataset.range(4).apply(tf.data.experimental.group_by_reducer(key_func, reducer))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Dataset.from_tensors({1: 2}),
+        lambda: Dataset.range(1).map(lambda x: {1: x}),
+        lambda: Dataset.zip({1: Dataset.range(2)}),
+    ],
+)
+def test_keys_of_a_dict_are_strings(make: Any) -> None:
+    with pytest.raises(TypeError, match="dict keys of an element must be strings"):
+        make()
