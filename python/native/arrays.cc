@@ -212,8 +212,8 @@ bool may_become(PyObject* array, DType want) {
 
 bool is_list(PyObject* leaf) { return PyList_Check(leaf) || PyTuple_Check(leaf); }
 
-// The strings of a list as objects: NumPy would write numbers beside them as text, and drop zeros at
-// the end of bytes.
+// The strings of a list as objects: NumPy would write numbers beside them as text, and drop zeros
+// at the end of bytes.
 Ref list_of_strings(PyObject* list) {
   Ref array = Ref::steal(PyArray_FROM_OT(list, NPY_OBJECT));
   if (!array) return array;
@@ -228,8 +228,8 @@ Ref list_of_strings(PyObject* list) {
   return array;
 }
 
-// Whether TensorFlow makes this type of a list too: it looks at the first item, and of bools come no
-// numbers, of real ones no complex ones.
+// Whether TensorFlow makes this type of a list too: it looks at the first item, and of bools come
+// no numbers, of real ones no complex ones.
 bool goes_on_as_it_began(PyObject* list, int type) {
   PyObject* first = list;
   while (is_list(first) && PySequence_Fast_GET_SIZE(first) > 0) {

@@ -23,9 +23,9 @@ Status out_of_reach(const Shape& from, const Shape& to) {
   }
   const std::int64_t wanted = to.count();
   if (unknown != 1 || (step == 0 ? wanted == 0 : wanted % step == 0)) return {};
-  Status status = invalid_argument("Cannot reshape a tensor of shape ", from.bracketed(),
-                                   " to shape ", to.bracketed(), ": ", wanted,
-                                   " elements must be divisible by ", step);
+  Status status =
+      invalid_argument("Cannot reshape a tensor of shape ", from.bracketed(), " to shape ",
+                       to.bracketed(), ": ", wanted, " elements must be divisible by ", step);
   status.edit().type = "ShapeError";
   return status;
 }
