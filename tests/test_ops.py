@@ -64,3 +64,74 @@ def test_a_text_is_formatted_inside_a_traced_map() -> None:
     ds = tf.data.Dataset.range(2).map(lambda x: tf.strings.format("x is {}", tf.stack([x, x])))
     assert [bytes(text) for text in ds.as_numpy_iterator()] == [b"x is [0 0]", b"x is [1 1]"]
     assert ds.explain().stages[-1]["functions"][0]["native"]
+
+
+def test_a_constant_that_holds_tensors_refuses_a_shape_as_tensorflow_refuses_the_list() -> None:
+    a = tf.constant(3)
+    assert tf.constant([a, 2], shape=[1, 2]).numpy().tolist() == [[3, 2]]
+    for value, error in (([a, a], ValueError), ([1, 2], TypeError)):
+        with pytest.raises(error, match="unsupported shape"):
+            tf.constant(value, shape=[])
+
+
+def test_what_is_not_complex_has_a_zero_for_its_imaginary_part() -> None:
+    assert tf.math.imag(["a"]).numpy().tolist() == [b""]
+    assert tf.math.imag([True]).numpy().tolist() == [False]
+    assert tf.math.imag([2]).numpy().tolist() == [0]
+    assert tf.math.imag([1 + 2j]).numpy().tolist() == [2.0]
+
+
+def test_a_sum_of_one_tensor_is_that_tensor_whatever_its_dtype() -> None:
+    assert tf.add_n([["a", "b"]]).numpy().tolist() == [b"a", b"b"]
+    assert tf.add_n([[True]]).numpy().tolist() == [True]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not defined for string"):
+        tf.add_n([["a"], ["b"]])
+
+
+@pytest.mark.parametrize(("row", "new"), [([2], [7, 7]), ([3, 2], [4]), ([0], [1])])
+def test_a_reshape_out_of_reach_of_an_unknown_dimension_is_refused_when_written(
+    row: list[int], new: list[int]
+) -> None:
+    ds = tf.data.Dataset.from_tensors(tf.zeros(row)).batch(2)
+    with pytest.raises(ValueError, match="must be divisible by"):
+        ds.map(lambda x: tf.reshape(x, new))
+
+
+def test_a_reshape_within_reach_of_an_unknown_dimension_waits_for_it() -> None:
+    ds = tf.data.Dataset.from_tensors(tf.zeros([3])).repeat(4).batch(4)
+    assert next(iter(ds.map(lambda x: tf.reshape(x, [2, 6])))).shape == [2, 6]
+    empty = tf.data.Dataset.from_tensors(tf.zeros([0])).batch(2)
+    assert next(iter(empty.map(lambda x: tf.reshape(x, [0, 5])))).shape == [0, 5]
+
+
+def test_strings_scattered_to_one_place_are_appended_in_their_order() -> None:
+    places, texts = [[0], [2], [0]], ["a", "b", "c"]
+    assert tf.scatter_nd(places, texts, [3]).numpy().tolist() == [b"ac", b"", b"b"]
+    ds = tf.data.Dataset.from_tensors(texts).map(lambda x: tf.scatter_nd(places, x, [3]))
+    assert next(iter(ds)).numpy().tolist() == [b"ac", b"", b"b"]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="does not index into shape"):
+        tf.scatter_nd([[7]], ["a"], [3])
+
+
+def test_a_line_may_lead_through_the_complex_plane() -> None:
+    ends = tf.constant([0j, 2 + 4j])
+    assert tf.linspace(ends[0], ends[1], 3).numpy().tolist() == [0j, 1 + 2j, 2 + 4j]
+
+
+def test_batches_of_int16_are_multiplied_single_matrices_are_not() -> None:
+    x = tf.cast([[[1, 2], [3, 400]]], "int16")
+    assert tf.matmul(x, x).numpy().tolist() == [[[7, 802], [1203, 160006 - 2 * 65536]]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not defined for int16"):
+        tf.matmul(x[0], x[0])
+
+
+@pytest.mark.parametrize(("dtype", "result"), [("int8", "float32"), ("int32", "float64")])
+def test_a_line_between_integers_is_as_wide_as_their_quotient(dtype: str, result: str) -> None:
+    assert tf.linspace(tf.cast(1, dtype), tf.cast(5, dtype), 3).dtype == result
+
+
+def test_nothing_repeated_is_known_to_be_nothing_whatever_the_rank() -> None:
+    spec = tf.TensorSpec(None, tf.float32)
+    ds = tf.data.Dataset.from_generator(lambda: iter([[[1.0]]]), output_signature=spec)
+    assert ds.map(lambda x: tf.repeat(x, 0)).element_spec.shape == [0]
+    assert ds.map(lambda x: tf.repeat(x, 2)).element_spec.shape.as_list() == [None]

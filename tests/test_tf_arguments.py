@@ -114,10 +114,84 @@ def test_an_error_in_a_function_names_its_transformation_in_tensorflows_words(st
 # ---- Numbers
 
 
-@pytest.mark.parametrize("method", ["take", "skip", "repeat", "prefetch", "batch"])
-def test_a_fraction_is_no_count(method: str) -> None:
+COUNTS = [
+    *((method, "") for method in ("take", "skip", "repeat", "prefetch", "batch", "window")),
+    *((method, "") for method in ("shuffle", "padded_batch", "enumerate")),
+    ("interleave", "cycle_length"),
+    ("interleave", "block_length"),
+    ("map", "num_parallel_calls"),
+]
+
+
+def counted(method: str, argument: str, count: Any) -> Any:
+    made = getattr(Dataset.range(5), method)
+    return made(lambda x: Dataset.from_tensors(x), **{argument: count}) if argument else made(count)
+
+
+@pytest.mark.parametrize(("method", "argument"), COUNTS)
+def test_a_fraction_is_no_count(method: str, argument: str) -> None:
     with pytest.raises(TypeError, match=r"convert 2\.5"):
-        getattr(Dataset.range(5), method)(2.5)
+        counted(method, argument, 2.5)
+    with pytest.raises(ValueError, match="must be an integer"):
+        counted(method, argument, tf.constant(2.5))
+
+
+@pytest.mark.parametrize("bounds", [(1.5,), (0, 2.5), (0, 5, 1.5)])
+def test_a_range_has_whole_bounds(bounds: tuple[float, ...]) -> None:
+    with pytest.raises(TypeError, match=r"range: st\w+ must be an integer"):
+        Dataset.range(*bounds)
+
+
+@pytest.mark.parametrize("count", [np.float64(2), np.float32(2.5), np.array(2.5), np.int8(2), True])
+def test_numpys_numbers_are_counts_as_they_are_int64(count: Any) -> None:
+    assert values(Dataset.range(5).take(count)) == list(range(int(count)))
+    assert len(Dataset.range(count)) == int(count)
+
+
+@pytest.mark.parametrize("count", [[2], np.array([2])])
+def test_a_count_is_one_number(count: Any) -> None:
+    for make in (Dataset.range, Dataset.range(5).batch, Dataset.range(5).shuffle):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            make(count)
+
+
+def test_a_count_fits_into_64_bits() -> None:
+    with pytest.raises(ValueError, match="must be an integer"):
+        Dataset.range(3).batch(2**70)
+
+
+def test_a_seed_of_a_dataset_is_an_integer() -> None:
+    pair = (Dataset.range(2), Dataset.range(2))
+    half: Any = 1.5
+    with pytest.raises(TypeError, match="seed must be an integer"):
+        Dataset.range(5).shuffle(3, seed=half)
+    with pytest.raises(TypeError, match="seed must be an integer"):
+        Dataset.random(seed=half)
+    with pytest.raises(TypeError, match="seed must be an integer"):
+        Dataset.sample_from_datasets(pair, seed=half)
+
+
+# ---- Lists of values
+
+
+@pytest.mark.parametrize(
+    "mixed",
+    [[1, "a"], ["a", 1], [[1], ["a"]], ["a", None], [True, 1], [True, 1.5], [1, 2j], [1, 2**64]],
+)
+def test_a_list_of_several_types_is_no_tensor(mixed: list[Any]) -> None:
+    for make in (Dataset.from_tensors, Dataset.from_tensor_slices, tf.constant):
+        with pytest.raises(ValueError, match=r"must"):
+            make(mixed)
+
+
+def test_a_list_may_widen_the_type_it_begins_with() -> None:
+    assert values(Dataset.from_tensors([1, 2.5])) == [[1.0, 2.5]]
+    assert values(Dataset.from_tensors([1, True])) == [[1, 1]]
+    assert values(Dataset.from_tensors([2j, 1])) == [[2j, 1]]
+
+
+def test_bytes_in_a_list_keep_the_zeros_at_their_end() -> None:
+    assert values(Dataset.from_tensor_slices([b"a\0", b"\0", b""])) == [b"a\0", b"\0", b""]
 
 
 def test_a_cycle_length_may_be_left_to_the_engine() -> None:
@@ -268,3 +342,16 @@ def test_group_by_reducer_refuses_a_key_that_is_no_number(key_func: Any, text: s
     )
     with pytest.raises(ValueError, match=text):
         Dataset.range(4).apply(tf.data.experimental.group_by_reducer(key_func, reducer))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Dataset.from_tensors({1: 2}),
+        lambda: Dataset.range(1).map(lambda x: {1: x}),
+        lambda: Dataset.zip({1: Dataset.range(2)}),
+    ],
+)
+def test_keys_of_a_dict_are_strings(make: Any) -> None:
+    with pytest.raises(TypeError, match="dict keys of an element must be strings"):
+        make()

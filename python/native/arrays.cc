@@ -210,6 +210,39 @@ bool may_become(PyObject* array, DType want) {
   return fine;
 }
 
+bool is_list(PyObject* leaf) { return PyList_Check(leaf) || PyTuple_Check(leaf); }
+
+// The strings of a list as objects: NumPy would write numbers beside them as text, and drop zeros
+// at the end of bytes.
+Ref list_of_strings(PyObject* list) {
+  Ref array = Ref::steal(PyArray_FROM_OT(list, NPY_OBJECT));
+  if (!array) return array;
+  auto* made = reinterpret_cast<PyArrayObject*>(array.get());
+  auto** data = static_cast<PyObject**>(PyArray_DATA(made));
+  for (npy_intp i = 0; i < PyArray_SIZE(made); ++i) {
+    if (PyBytes_Check(data[i]) || PyUnicode_Check(data[i])) continue;
+    PyErr_Format(PyExc_ValueError, "a list must hold strings, or numbers of 64 bits: found %.100s",
+                 Py_TYPE(data[i])->tp_name);
+    return {};
+  }
+  return array;
+}
+
+// Whether TensorFlow makes this type of a list too: it looks at the first item, and of bools come
+// no numbers, of real ones no complex ones.
+bool goes_on_as_it_began(PyObject* list, int type) {
+  PyObject* first = list;
+  while (is_list(first) && PySequence_Fast_GET_SIZE(first) > 0) {
+    first = PySequence_Fast_ITEMS(first)[0];
+  }
+  const bool truth = PyBool_Check(first) || PyArray_IsScalar(first, Bool);
+  const bool complex = PyComplex_Check(first) || PyArray_IsScalar(first, ComplexFloating);
+  if ((!truth || type == NPY_BOOL) && (complex || !PyTypeNum_ISCOMPLEX(type))) return true;
+  PyErr_Format(PyExc_ValueError, "a list must not mix types: begins with %.100s",
+               Py_TYPE(first)->tp_name);
+  return false;
+}
+
 // What TensorFlow makes of Python numbers: int32 where they fit, float32.
 Ref default_array(PyObject* leaf) {
   Ref array = Ref::steal(PyArray_FROM_O(leaf));
@@ -217,6 +250,10 @@ Ref default_array(PyObject* leaf) {
   auto* made = reinterpret_cast<PyArrayObject*>(array.get());
   if (PyArray_Check(leaf) || PyArray_CheckScalar(leaf)) return array;
   const int type = PyArray_TYPE(made);
+  if (is_list(leaf)) {
+    if (type == NPY_OBJECT || PyTypeNum_ISSTRING(type)) return list_of_strings(leaf);
+    if (!goes_on_as_it_began(leaf, type)) return {};
+  }
   if (type == NPY_FLOAT64) return Ref::steal(PyArray_Cast(made, NPY_FLOAT32));
   if (type == NPY_INT64 || type == NPY_LONG) {
     const auto* data = static_cast<const std::int64_t*>(PyArray_DATA(made));

@@ -11,6 +11,7 @@ import numpy as np
 from spillway import _native, functions, nest, opaque, policies, templates, tracing
 from spillway._operators import definitions
 from spillway.lines import user_line
+from spillway.seeds import seed_pair
 from spillway.specs import DatasetSpec
 from spillway.structures import shapes_structure, to_structure
 from spillway.symbolic import TraceBreak, stand_in
@@ -93,7 +94,7 @@ def _convert(kind: str, value: Any, op: str, name: str) -> Any:
     if kind == "int":
         if name == "num_parallel_calls":
             return calls(value)
-        return _int(value, op, name)
+        return templates.size(value, op, name)
     if kind == "float":
         return float(value)
     if kind == "bool":
@@ -108,7 +109,7 @@ def _convert(kind: str, value: Any, op: str, name: str) -> Any:
         return shapes_structure(value)
     if kind == "ints":
         flat = np.asarray(value).ravel().tolist()
-        return [_int(v, op, name) for v in flat]
+        return [templates.size(v, op, name) for v in flat]
     return value
 
 
@@ -119,19 +120,6 @@ def _text(value: Any) -> Any:
     if is_tensor(value):
         value = value.numpy()
     return value.decode() if isinstance(value, bytes) else value
-
-
-def _int(value: Any, op: str, name: str) -> Any:
-    if isinstance(value, templates.Hole):
-        return value
-    if opaque.form() is not None and templates.is_traced(value):
-        return templates.Hole(value)
-    if isinstance(value, float):  # int() would cut off what was meant
-        raise TypeError(f"{op}: {name} must be an integer: cannot convert {value!r} to int64")
-    try:
-        return int(value.__index__()) if hasattr(value, "__index__") else int(np.asarray(value)[()])
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{op}: {name} must be an integer: {value!r}") from error
 
 
 def element(value: Any, adopt: bool, *, rows: bool = False) -> Any:
@@ -153,9 +141,14 @@ def element(value: Any, adopt: bool, *, rows: bool = False) -> Any:
     return made
 
 
-def calls(value: Any) -> int | None:
+def calls(value: Any) -> Any:
     """`num_parallel_calls` as an integer."""
-    return None if value is None else _int(value, "parallel stage", "num_parallel_calls")
+    return None if value is None else templates.size(value, "parallel stage", "num_parallel_calls")
+
+
+def seeds(value: Any, op: str) -> tuple[int, int]:
+    """The pair of seeds of an operator."""
+    return seed_pair(None if value is None else templates.size(value, op, "seed"))
 
 
 def function(

@@ -21,6 +21,7 @@ from spillway.building import (
     folding_function,
     function,
     make,
+    seeds,
 )
 from spillway.building import (
     cycle_length as default_cycle_length,
@@ -28,7 +29,6 @@ from spillway.building import (
 from spillway.dtypes import as_dtype
 from spillway.explain import Explanation
 from spillway.options import Options
-from spillway.seeds import seed_pair
 from spillway.specs import DatasetSpec, TensorSpec
 from spillway.structures import from_structure, to_structure
 from spillway.symbolic import TraceBreak
@@ -237,8 +237,11 @@ class Dataset(Operators):
                 "Invalid `args`. The length of `args` should be between 1 and 3 but was "
                 f"{len(args)}."
             )
-        numbers = [templates.size(a) for a in args]
-        start, stop, step = (0, numbers[0], 1) if len(numbers) == 1 else (*numbers, 1)[:3]
+        given = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
+        start, stop, step = (
+            templates.size(value, "range", bound)
+            for value, bound in zip(given, ("start", "stop", "step"), strict=True)
+        )
         dtype = as_dtype(output_type).name
         return make("range", [start, stop, step, dtype], [], name)
 
@@ -376,8 +379,7 @@ class Dataset(Operators):
         >>> list(sw.Dataset.random(seed=4).take(2))
         [np.int64(3128586565), np.int64(2023892699)]
         """
-        pair = seed_pair(seed)
-        return make("random", [*pair, rerandomize_each_iteration], [], name)
+        return make("random", [*seeds(seed, "random"), rerandomize_each_iteration], [], name)
 
     @staticmethod
     def choose_from_datasets(
@@ -433,11 +435,10 @@ class Dataset(Operators):
         >>> [int(x) for x in sw.Dataset.range(10).shuffle(10, seed=42)]
         [5, 9, 6, 4, 7, 1, 2, 8, 3, 0]
         """
-        pair = seed_pair(seed)
+        buffer = templates.size(buffer_size, "shuffle", "buffer_size")
         reshuffle = True if reshuffle_each_iteration is None else bool(reshuffle_each_iteration)
-        return make(
-            "shuffle", [int(buffer_size), *pair, reshuffle, bool(shrink)], [self], name, policy
-        )
+        params = [buffer, *seeds(seed, "shuffle"), reshuffle, bool(shrink)]
+        return make("shuffle", params, [self], name, policy)
 
     def padded_batch(
         self,
@@ -462,7 +463,8 @@ class Dataset(Operators):
 
         shapes = padding.shapes(self, padded_shapes)
         values = padding.values(self, padding_values)
-        params = [templates.size(batch_size), shapes, values, bool(drop_remainder)]
+        size = templates.size(batch_size, "padded_batch", "batch_size")
+        params = [size, shapes, values, bool(drop_remainder)]
         return make("padded_batch", params, [self], name, policy)
 
     def interleave(
@@ -490,8 +492,10 @@ class Dataset(Operators):
         function = dataset_function(map_func, output_signature, self._node.structure)
         params = [
             function,
-            templates.size(cycle_length),
-            1 if block_length is None else templates.size(block_length),
+            templates.size(cycle_length, "interleave", "cycle_length"),
+            templates.size(
+                1 if block_length is None else block_length, "interleave", "block_length"
+            ),
             calls(num_parallel_calls),
             deterministic,
         ]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spillway import _native
+from spillway.building import seeds
 from spillway.lines import user_line
-from spillway.seeds import seed_pair
 from spillway.specs import TensorSpec
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def sample(
         return Dataset.choose_from_datasets(datasets, choices, stop)
     if len(datasets) == 1:
         return datasets[0]
-    params = [None, element, *seed_pair(seed), bool(stop), again]
+    params = [None, element, *seeds(seed, "sample_from_datasets"), bool(stop), again]
     nodes = [dataset._node for dataset in datasets]
     return Dataset(_native.node("sample_from_datasets", params, nodes, user_line(), ""))
 

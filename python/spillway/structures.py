@@ -22,7 +22,7 @@ def to_structure(spec: Any, *, lists: bool = False) -> _native.Structure:
     if hasattr(spec, "shape") and hasattr(spec, "dtype"):
         return _native.Structure.tensor(as_dtype(spec.dtype).name, as_shape(spec.shape))
     if isinstance(spec, dict):
-        keys = sorted(spec)
+        keys = _keys(spec)
         return _native.Structure.dict(keys, [to_structure(spec[k]) for k in keys])
     fields = nest.fields(spec)
     if fields:
@@ -33,6 +33,13 @@ def to_structure(spec: Any, *, lists: bool = False) -> _native.Structure:
     raise TypeError(
         f"expected a nest of TensorSpec, DatasetSpec, OptionalSpec or None, found {spec!r}"
     )
+
+
+def _keys(branch: dict[Any, Any]) -> list[str]:
+    for key in branch:
+        if not isinstance(key, str):
+            raise TypeError(f"dict keys of an element must be strings: {key!r}")
+    return sorted(branch)
 
 
 def from_structure(structure: Any) -> Any:
@@ -55,7 +62,7 @@ def shapes_structure(shapes: Any) -> _native.Structure:
 
     def walk(value: Any) -> _native.Structure:
         if isinstance(value, dict):
-            keys = sorted(value)
+            keys = _keys(value)
             return _native.Structure.dict(keys, [walk(value[k]) for k in keys])
         if isinstance(value, tuple) and any(isinstance(v, tuple | list | dict) for v in value):
             return _native.Structure.tuple([walk(v) for v in value])

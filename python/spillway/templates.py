@@ -10,8 +10,10 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from spillway import nest, opaque
+from spillway.dtypes import int64
 from spillway.symbolic import TraceBreak, stand_in
 from spillway.tensor import Tensor
+from spillway.tensor_convert import refuse, to_array
 
 
 class Hole:
@@ -58,11 +60,25 @@ class Form:
                 self.values.append(tensor)
 
 
-def size(value: Any) -> Any:
-    """An integer, or the hole it leaves in a form."""
-    if opaque.form() is not None and is_traced(value):
+def size(value: Any, op: str, name: str) -> Any:
+    """An integer, taken where TensorFlow makes an int64 of it, or the hole it leaves in a form.
+
+    Tensors of other integer types are taken, too. `op` and `name` say in an error whose it is.
+    """
+    if isinstance(value, Hole):
+        return value
+    if is_traced(value) and opaque.form() is not None:
         return Hole(value)
-    return int(value)
+    must = f"{op}: {name} must be an integer: cannot convert {value!r} to int64"
+    if isinstance(value, Tensor):
+        if not value.dtype.is_integer:
+            refuse("ValueError", must)
+        return value.__index__()
+    try:
+        made = to_array(value, int64)
+    except (TypeError, ValueError) as error:
+        refuse("TypeError" if isinstance(error, TypeError) else "ValueError", must)
+    return int(made) if made.ndim == 0 else refuse("TypeError", must)
 
 
 def is_traced(value: Any) -> bool:

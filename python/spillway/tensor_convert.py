@@ -17,6 +17,11 @@ def is_tensor(value: Any) -> bool:
     return isinstance(value, _native.Tensor)
 
 
+def holds_tensors(value: Any) -> bool:
+    """Whether it is a list or tuple with a tensor somewhere within."""
+    return isinstance(value, (list, tuple)) and is_tensor(_first(value))
+
+
 def to_tensor(value: Any, dtype: str | None = None) -> Any:
     """A tensor of any value, with TensorFlow's default dtype or the one named.
 
@@ -36,7 +41,7 @@ def to_tensor(value: Any, dtype: str | None = None) -> Any:
     if isinstance(value, (list, tuple)):
         first = _first(value)
         if is_tensor(first):
-            return _stack(value, dtype or first._dtype_name)
+            return _stack(value, dtype or first._dtype_name, dtype not in (None, first._dtype_name))
     return _native.constant(to_array(value, None if dtype is None else as_dtype(dtype)))
 
 
@@ -62,6 +67,8 @@ def integers(value: Any) -> list[int]:
 
 # The kind of a value: b(ool), i(nteger), f(loat), c(omplex), s(tring). What fits into what.
 _FITS = {"b": "bifc", "i": "ifc", "f": "fc", "c": "c", "s": "s"}
+# What a sequence that begins with a value of one kind may become.
+_BESIDE = {"b": "b", "i": "if", "f": "f", "c": "c", "s": "s"}
 KIND_OF_TYPE: dict[type, str] = {
     bool: "b",
     int: "i",
@@ -81,6 +88,10 @@ def kind_of(dtype: Any) -> str:
         found = "b" if d.is_bool else "i" if d.is_integer else "f" if d.is_floating else "c"
         found = _kinds[dtype] = "s" if d.name == "string" else found
     return found
+
+
+def _kind(value: Any) -> str:
+    return KIND_OF_TYPE.get(type(value)) or kind_of(np.asarray(value).dtype)
 
 
 def refuse(kind: str, message: str) -> NoReturn:
@@ -110,7 +121,7 @@ def to_array(value: Any, dtype: DType | None = None) -> np.ndarray[Any, Any]:
         if isinstance(value, base):
             return to_array(base(value), dtype)
     return refuse(
-        "TypeError",
+        "ValueError",
         f"convert_to_tensor: no tensor can be made of this type: {type(value).__name__}: {value!r}",
     )
 
@@ -161,7 +172,7 @@ def _from_numpy(array: np.ndarray[Any, Any], dtype: DType | None) -> np.ndarray[
         wanted = from_numpy(array.dtype)
         return array if array.dtype.isnative else array.astype(wanted.as_numpy_dtype)
     if dtype.name == "string":
-        refuse("TypeError", f"strings must be str or bytes: {array.dtype} array")
+        refuse("ValueError", f"strings must be str or bytes: {array.dtype} array")
     # TensorFlow casts arrays silently where it refuses Python numbers.
     with np.errstate(all="ignore"):
         if array.dtype.kind == "c" and kind_of(np.dtype(dtype.as_numpy_dtype)) in "fi":
@@ -184,10 +195,7 @@ def _strings(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         elif isinstance(item, bytes):
             out[i] = bytes(item)
         else:
-            refuse(
-                "ValueError" if item is None else "TypeError",
-                f"strings must be str or bytes: {type(item).__name__}: {item!r}",
-            )
+            refuse("ValueError", f"strings must be str or bytes: {type(item).__name__}: {item!r}")
     return out.reshape(array.shape)
 
 
@@ -214,6 +222,8 @@ def _from_sequence(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
             refuse("TypeError", f"a sequence of strings cannot become {dtype}")
         return strings
     kind = kind_of(array.dtype)
+    if dtype is None and array.size and kind not in _BESIDE[_kind(first)]:
+        refuse("ValueError", f"a sequence must not mix types: {value!r}")
     if dtype is not None:
         target = np.dtype(dtype.as_numpy_dtype)
         if array.size and kind_of(target) not in _FITS[kind]:
@@ -243,13 +253,24 @@ def _rectangular(value: Any, dtype: Any) -> np.ndarray[Any, Any]:
     return array
 
 
-def _stack(value: Any, dtype: str) -> Any:
-    if not isinstance(value, (list, tuple)):
-        return to_tensor(value, dtype)
-    parts = [_stack(item, dtype) for item in value]
-    shapes = {part.shape for part in parts}
-    if len(shapes) > 1 and not any(part._symbolic for part in parts):
-        refuse("ValueError", f"tensors of one list must have the same shape: {sorted(shapes)}")
+def _stack(value: Any, dtype: str, cast: bool) -> Any:
+    """The items of a list that holds tensors as one tensor.
+
+    `cast`: another dtype was asked for than that of the first tensor, and every tensor takes it.
+    """
     from .native_ops import call
 
+    if is_tensor(value):
+        if value._dtype_name == dtype:
+            return value
+        if cast:
+            return call("cast", value, dtype)
+        refuse("TypeError", f"tensors of one list must have the same dtype: {value.dtype}, {dtype}")
+    if not isinstance(value, (list, tuple)):
+        return to_tensor(value, dtype)
+    parts = [_stack(item, dtype, cast) for item in value]
+    shapes = {part.shape for part in parts}
+    if len(shapes) > 1 and not any(part._symbolic for part in parts):
+        found = ", ".join(sorted(map(str, shapes)))
+        refuse("ValueError", f"tensors of one list must have the same shape: {found}")
     return call("stack_strings" if dtype == "string" else "stack", parts, 0)

@@ -68,8 +68,9 @@ def _same(symbol: str, x: Tensor, other: Any, swapped: bool) -> Any:
         return other
     kind = KIND_OF_TYPE.get(type(other))
     if kind is None or (kind == "b" and dtype == "string"):
-        if kind == "b":
-            refuse("TypeError", f"a bool cannot become string: {other!r}")
+        number = isinstance(other, (np.ndarray, np.generic)) and other.dtype.kind not in "SUO"
+        if dtype == "string" and (kind == "b" or number):
+            refuse("TypeError", f"a {type(other).__name__} cannot become string: {other!r}")
         return to_tensor(other, dtype)
     return other
 

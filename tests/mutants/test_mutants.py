@@ -33,7 +33,7 @@ MUTANTS = {
     "test_quarantine_keeps_the_input_and_can_be_run_again",
     "effect_traced": "tests/test_functions.py::"
     "test_a_counter_in_a_function_counts_every_element_once",
-    "merged_without_the_first": "tests/test_functions.py::test_maps_in_a_row_all_happen",
+    "merged_without_the_first": "tests/test_fused_steps.py::test_maps_in_a_row_all_happen",
     "interrupt_ignored": "tests/test_dataset.py::test_ctrl_c_is_heard_while_waiting",
 }
 

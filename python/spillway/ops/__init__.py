@@ -23,6 +23,7 @@ from spillway.ops._arrays import (
     reverse,
     reverse_sequence,
     roll,
+    scatter_nd,
     sequence_mask,
     shape,
     size,

@@ -293,6 +293,17 @@ def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: Any = None) 
     return moved("gather_nd", to_tensor(params), to_tensor(indices), batch_dims)
 
 
+def scatter_nd(indices: Any, updates: Any, shape: Any, name: Any = None) -> Any:
+    """Items or slices added into zeros at some places; strings are appended.
+
+    >>> scatter_nd([[1], [1]], ["a", "b"], [2])
+    Tensor([b'' b'ab'], shape=(2,), dtype=string)
+    """
+    updates = to_tensor(updates)
+    op = "scatter_nd_strings" if updates.dtype.name == "string" else "scatter_nd"
+    return call(op, to_tensor(indices), updates, to_tensor(shape))
+
+
 def tensor_scatter_nd_update(tensor: Any, indices: Any, updates: Any, name: Any = None) -> Any:
     """The tensor with other items or slices at some places.
 

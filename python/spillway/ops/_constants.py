@@ -9,7 +9,7 @@ import numpy as np
 from spillway import _native
 from spillway.dtypes import as_dtype
 from spillway.native_ops import call
-from spillway.tensor_convert import is_tensor, refuse, to_tensor
+from spillway.tensor_convert import holds_tensors, is_tensor, refuse, to_tensor
 
 
 def convert_to_tensor(
@@ -50,7 +50,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: Any = "Cons
         return fill(wanted, call("reshape", made, np.zeros(0, np.int32)))
     if have != items:
         refuse(
-            "TypeError",
+            "ValueError" if holds_tensors(value) else "TypeError",  # TensorFlow takes no such list
             f"Eager execution of tf.constant with unsupported shape: {have} items "
             f"do not fill the shape {wanted}",
         )
@@ -228,7 +228,7 @@ def eye(
 
 
 def linspace(start: Any, stop: Any, num: Any, name: Any = None, axis: int = 0) -> Any:
-    """`num` numbers from start to stop, both included, at equal distances; integers as float64.
+    """`num` numbers from start to stop, both included, at equal distances; integers as floats.
 
     >>> linspace(0.0, 1.0, 3)
     Tensor([0.  0.5 1. ], shape=(3,), dtype=float32)
@@ -236,7 +236,8 @@ def linspace(start: Any, stop: Any, num: Any, name: Any = None, axis: int = 0) -
     start = to_tensor(start)
     stop = to_tensor(stop, start.dtype.name)
     if start.dtype.is_integer:
-        start, stop = cast(start, "float64"), cast(stop, "float64")
+        wide = "float32" if start.dtype.size < 4 else "float64"
+        start, stop = cast(start, wide), cast(stop, wide)
     return call("linspace", start, stop, int(num), axis)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from spillway.dtypes import as_dtype
 from spillway.native_ops import call
-from spillway.ops._constants import cast, convert_to_tensor
+from spillway.ops._constants import cast, convert_to_tensor, zeros_like
 from spillway.tensor_convert import is_tensor, refuse, to_tensor
 from spillway.tensor_ops import op_for
 
@@ -228,7 +228,18 @@ def add_n(inputs: Any, name: Any = None) -> Any:
     >>> add_n([[1, 2], [3, 4]])
     Tensor([4 6], shape=(2,), dtype=int32)
     """
-    return call("add_n", [to_tensor(item) for item in inputs])
+    terms = [to_tensor(item) for item in inputs]
+    return terms[0] if len(terms) == 1 else call("add_n", terms)
+
+
+def imag(input: Any, name: Any = None) -> Any:
+    """The imaginary part of each item: of what is not complex, its zero.
+
+    >>> imag([1 + 2j])
+    Tensor([2.], shape=(1,), dtype=float64)
+    """
+    x = to_tensor(input)
+    return call("imag", x) if x.dtype.is_complex else zeros_like(x)
 
 
 def bincount(

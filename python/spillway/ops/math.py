@@ -5,7 +5,7 @@ from spillway.native_ops import names as _names
 from spillway.ops import _arrays, _math
 
 _OWN = """
-abs add add_n argmax argmin bincount count_nonzero divide divide_no_nan equal l2_normalize
+abs add add_n argmax argmin bincount count_nonzero divide divide_no_nan equal imag l2_normalize
 logical_xor multiply not_equal reduce_logsumexp reduce_std reduce_variance top_k unique
 """
 # By name: an import that only re-exports looks unused to the linter.

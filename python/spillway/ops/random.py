@@ -44,6 +44,10 @@ def _drawn(op: str, shape: Any, dtype: Any, seed: Any) -> Any:
     return call(op, _shape(shape), as_dtype(dtype).name, *_seeds(seed), 0, tracing_now())
 
 
+def _stateless(op: str, shape: Any, seed: Any, dtype: Any) -> Any:
+    return call(op, _shape(shape), to_tensor(seed), as_dtype(dtype).name)
+
+
 def normal(
     shape: Any,
     mean: Any = 0.0,
@@ -134,17 +138,16 @@ def stateless_uniform(
     Tensor([0.8440604  0.19204533], shape=(2,), dtype=float32)
     """
     dtype = _drawable(dtype, ("int32", "int64", "uint32", "uint64"))
-    seed = to_tensor(seed)
     if dtype.is_integer:
         if minval is None and maxval is None:
-            return call("stateless_uniform_full_int", _shape(shape), seed, dtype.name)
+            return _stateless("stateless_uniform_full_int", shape, seed, dtype)
         if minval is None or maxval is None:
             refuse("ValueError", f"minval and maxval must be both None or neither for {dtype}")
         if dtype.is_unsigned:
             refuse("ValueError", f"unsigned integers have no minval and maxval: {dtype.name}")
         low, high = (to_tensor(v, dtype.name) for v in (minval, maxval))
-        return call("stateless_random_uniform_int", _shape(shape), seed, low, high)
-    x = call("stateless_random_uniform", _shape(shape), seed, dtype.name)
+        return call("stateless_random_uniform_int", _shape(shape), to_tensor(seed), low, high)
+    x = _stateless("stateless_random_uniform", shape, seed, dtype)
     top = 1 if maxval is None else maxval
     low, high = to_tensor(minval, dtype.name), to_tensor(top, dtype.name)
     return x * (high - low) + low
@@ -164,8 +167,7 @@ def stateless_normal(
     >>> stateless_normal([1], [1, 2]).shape.as_list()
     [1]
     """
-    x = call("stateless_random_normal", _shape(shape), to_tensor(seed), as_dtype(dtype).name)
-    return x * stddev + mean
+    return _stateless("stateless_random_normal", shape, seed, dtype) * stddev + mean
 
 
 def stateless_truncated_normal(
@@ -182,8 +184,7 @@ def stateless_truncated_normal(
     >>> stateless_truncated_normal([1], [1, 2]).shape.as_list()
     [1]
     """
-    x = call("stateless_truncated_normal", _shape(shape), to_tensor(seed), as_dtype(dtype).name)
-    return x * stddev + mean
+    return _stateless("stateless_truncated_normal", shape, seed, dtype) * stddev + mean
 
 
 def shuffle(value: Any, seed: Any = None, name: Any = None) -> Any:

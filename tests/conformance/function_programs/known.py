@@ -18,8 +18,15 @@ def known(program: dict[str, Any], problem: str) -> str | None:
     unused = unused or (" events, " in problem and "TensorFlow gives" in problem)
     if program["broken"] and unused:
         return "an op that fails and whose result is not used: it runs as Python, not in a graph"
+    twice = re.search(r"tf\.stack\(\[(.+), \1\]", program["source"])
+    parts = twice is not None and "tf.split(" in twice[1]
+    if parts and re.match(r"event \d+: TensorFlow ", theirs):
+        return "TensorFlow's graph stacks the first part of a split when another is stacked twice"
     if "TensorFlow refuses: ValueError" in theirs and ours.startswith("traced INVALID_ARGUMENT"):
         return "traced shapes that do not fit: InvalidArgumentError, not ValueError as well"
     if "TensorFlow refuses: TypeError" in theirs and "INVALID_ARGUMENT" in ours:
         return "traced dtypes that do not fit: InvalidArgumentError, not TypeError as well"
+    failed = ours.startswith("python INVALID_ARGUMENT: InvalidArgumentError: ")
+    if program["broken"] and "TensorFlow refuses" in theirs and failed:
+        return "a function that fails twice: TensorFlow looks at all shapes before it runs any op"
     return known_of_ops({"path": program["use"], **program}, problem)

@@ -29,11 +29,15 @@ TEXTS = [
 
 
 class Draw:
-    """One program being drawn: its operands so far, and choices."""
+    """One program being drawn: its operands so far, and choices.
 
-    def __init__(self, rng: random.Random, rows: int) -> None:
+    `turn` counts the programs of the same function before: what must not be missed goes by it.
+    """
+
+    def __init__(self, rng: random.Random, rows: int, turn: int = 0) -> None:
         self.rng = rng
         self.rows = rows
+        self.turn = turn
         self.operands: list[Array] = []
         self.dtype_drawn = ""
         self.tame = rng.random() < 0.6  # without NaN, Inf and extremes
@@ -44,12 +48,23 @@ class Draw:
     def choice(self, options: Sequence[Any]) -> Any:
         return self.rng.choice(options)
 
+    def in_turn(self, options: Sequence[Any]) -> Any:
+        """One after another from program to program."""
+        return options[self.turn % len(options)]
+
     def dtype(self, usual: Sequence[str]) -> str:
-        """Mostly one that is usual here; sometimes any, which may be refused."""
+        """Mostly one that is usual here; sometimes any, which may be refused.
+
+        Strings and complex numbers have ops of their own: every fifth program has each of them,
+        where they are usual.
+        """
+        complexes = [name for name in usual if name in COMPLEX]
         common = [name for name in usual if name in ("float32", "int32", "int64", "float64")]
         roll = self.rng.random()
-        if "string" in usual and self.chance(0.15):
+        if "string" in usual and (self.turn % 5 == 2 or self.chance(0.1)):
             found = "string"
+        elif complexes and self.turn % 5 == 4:
+            found = self.choice(complexes)
         elif roll < 0.07:
             found = self.choice(ALL)
         elif roll < 0.45 and common:

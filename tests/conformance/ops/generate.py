@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,9 +28,9 @@ __all__ = [
 LISTS = ("split", "unstack")
 
 
-def program(case: Case, rng: random.Random) -> dict[str, Any]:
+def program(case: Case, rng: random.Random, turn: int = 0) -> dict[str, Any]:
     """One program of a case."""
-    draw = Draw(rng, rng.choice((1, 2, 2, 3)))
+    draw = Draw(rng, rng.choice((1, 2, 2, 3)), turn)
     expression = case.write(draw, case.path)
     if case.path in LISTS:
         expression = f"tuple({expression})"
@@ -53,9 +54,11 @@ def programs(count: int, seed: int, have: Any = lambda path: True) -> Iterator[d
     rng = random.Random(seed)
     order = [case for case in TABLE.values() if have(case.path) for _ in range(case.weight)]
     made = 0
+    turns: Counter[str] = Counter()
     while made < count:
         for case in rng.sample(order, len(order)):
             if made == count:
                 return
             made += 1
-            yield program(case, rng)
+            yield program(case, rng, turns[case.path])
+            turns[case.path] += 1

@@ -60,9 +60,15 @@ _MEANT: tuple[Meant, ...] = (
     ),
     Meant(
         r".*",
-        r"TypeError: Cannot convert \[?True\]? to EagerTensor of dtype",
+        r"TypeError: (Cannot convert \[?True\]? to EagerTensor of dtype|.*, got .* != tf\.bool)",
         _VALUE,
         "a Python bool goes with every dtype of numbers, not with some",
+    ),
+    Meant(
+        r".*",
+        r"(OverflowError|SystemError): (can't convert negative|.*returned a result with an exc)",
+        _VALUE,
+        "a negative number wraps in uint64: TensorFlow fails the first time and wraps after it",
     ),
     Meant(
         r"range",
@@ -71,16 +77,34 @@ _MEANT: tuple[Meant, ...] = (
         "TensorFlow asserts that a range has one of its dtypes",
     ),
     Meant(
+        r"py_function",
+        r"UNKNOWN: .*Error: ",
+        r"[A-Z_]+: ",
+        "what fails inside py_function keeps its class",
+    ),
+    Meant(
         r"repeat",
         r"INVALID_ARGUMENT: .*Input to reshape is a tensor with",
         _VALUE,
         "a negative count is zero on every axis, not on the first only",
     ),
     Meant(
+        r"repeat",
+        r"ValueError: Tensor's shape .* is not compatible with supplied shape",
+        _VALUE,
+        "an axis behind one of length zero may be repeated",
+    ),
+    Meant(
         r"split",
         r"If there is only one output, it must have the same size",
         _VALUE,
         "the one part of an axis of length zero may be written -1",
+    ),
+    Meant(
+        r"gather_nd",
+        r"INVALID_ARGUMENT: .*Requested more than 0 entries, but params is empty",
+        _VALUE,
+        "slices without items may be gathered",
     ),
     Meant(
         r"one_hot",
@@ -91,7 +115,7 @@ _MEANT: tuple[Meant, ...] = (
     Meant(
         r"constant",
         r"Scalar tensor has no `len|Expected int32, but got",
-        _VALUE,
+        _VALUE + r"|UNIMPLEMENTED: cast: ",
         "constants may hold tensors",
     ),
 )
@@ -100,7 +124,9 @@ _REFUSED_MAPS = (
     (r"that does not match type|Value passed to parameter", "what it takes at once"),
     (r"Shape must be rank -1", "ensure_shape of nothing"),
     (r"Number of mask dimensions must be specified", "a mask of unknown rank"),
-    (r"Length for attr 'output_types' of 0", "a map that gives nothing"),
+    (r"Length for attr 'output_\w+' of 0", "a map that gives nothing"),
+    (r"to be a dense tensor with shape", "constants of ranges"),
+    (r"Expected any non-tensor type, but got a tensor", "constants of tensors"),
     (r"may only be negative if rank\(data\) is statically known", "repeat of unknown rank"),
     (r"'NoneType' object is not subscriptable", "an axis of unknown rank"),
     (r"Cannot infer argument `num` from shape", "batch_dims of unknown rank"),
@@ -128,9 +154,18 @@ def _of_operands(program: Data, theirs: str, ours: str) -> str | None:
     single = path == "math.bincount" and len(program["operands"][0][1]) == 1
     if single and "map: element_spec: TensorFlow" in theirs and ", []]" in theirs:
         return "TensorFlow takes the bins of one number for a number"
-    wide = program.get("operands", [[""]])[0][0] == "int64"
-    if path == "saturate_cast" and wide and re.search(r"-9\.?223372036854775?[68]", theirs):
+    kind = program["operands"][0][0] if program.get("operands") else ""
+    least = r"-9\.?223372036854775?[68]|TensorFlow uint64\[[\d, ]*\] \[[0, ]+\]"
+    if path == "saturate_cast" and kind == "int64" and re.search(least, theirs):
         return "TensorFlow saturates int64 to the least of it"
+    if path == "linspace" and kind[:1] == "u" and re.match(_VALUE, ours):
+        return "linspace of unsigned integers may fall: TensorFlow wraps the distance"
+    divided = path in ("divide", "truediv", "math.divide", "math.truediv") and "nan" in theirs
+    if divided and _holds({"operands": program["operands"][1:]}, kind, lambda x: x == 0):
+        return "a complex number by zero: TensorFlow's infinities depend on the number of items"
+    near = kind.startswith("complex") and _holds(program, kind, lambda x: np.abs(x) < 0.1)
+    if path == "math.log1p" and near and re.match(_VALUE, ours):
+        return "log1p of a complex number near zero: TensorFlow adds the one first"
     return None
 
 

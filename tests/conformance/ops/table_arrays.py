@@ -32,7 +32,7 @@ def concat(d: Draw, f: str) -> str:
     return f"tf.{f}([{', '.join(parts)}], {axis})"
 
 
-@case("stack")
+@case("stack", weight=2)
 def stack(d: Draw, f: str) -> str:
     dtype, shape = d.dtype(ALL), d.shape(0, 3)
     parts = [d.operand(dtype, shape) for _ in range(d.choice((1, 2, 2, 3)))]
@@ -42,7 +42,7 @@ def stack(d: Draw, f: str) -> str:
     return f"tf.{f}([{', '.join(parts)}]{axis})"
 
 
-@case("unstack")
+@case("unstack", weight=2)
 def unstack(d: Draw, f: str) -> str:
     shape = d.shape(1)
     axis = d.axis(len(shape))
@@ -178,17 +178,17 @@ def reverse(d: Draw, f: str) -> str:
     return f"tf.{f}({d.operand(d.dtype(ALL), shape)}, {d.ints(some)})"
 
 
-@case("broadcast_to")
+@case("broadcast_to", weight=2)
 def broadcast_to(d: Draw, f: str) -> str:
     shape = d.shape()
     x = d.operand(d.dtype(ALL), d.beside(shape))
     return f"tf.{f}({x}, {d.ints(shape)})"
 
 
-@case("where", weight=2)
+@case("where", weight=3)
 def where(d: Draw, f: str) -> str:
     shape = d.shape()
-    if d.chance(0.35):
+    if d.turn % 3 == 0:
         return f"tf.{f}({d.operand(d.dtype(ALL), shape, (0, 1))})"
     dtype = d.dtype(ALL)
     condition = d.operand("bool", d.beside(shape))
@@ -198,7 +198,7 @@ def where(d: Draw, f: str) -> str:
     return f"tf.{f}({condition}, {x}, {d.operand(dtype, d.beside(shape))})"
 
 
-@case("boolean_mask")
+@case("boolean_mask", weight=2)
 def boolean_mask(d: Draw, f: str) -> str:
     shape = d.shape(1)
     x = d.operand(d.dtype(ALL), shape)
@@ -208,13 +208,13 @@ def boolean_mask(d: Draw, f: str) -> str:
     return f"tf.{f}({x}, {mask}{f', axis={axis}' if axis else ''})"
 
 
-@case("one_hot", weight=3)
+@case("one_hot", weight=4)
 def one_hot(d: Draw, f: str) -> str:
     shape = d.shape(0, 3)
     x = d.operand(d.choice(("int32", "int64", "uint8", "int8", "float32")), shape, (-1, 5))
-    more = d.choice(("", "", ", dtype=tf.int32", ", on_value=5, off_value=2", ", dtype=tf.bool",
-                     ", on_value=True, off_value=False", ", dtype=tf.float16",
-                     ", on_value='y', off_value='n'", ", on_value=2.0"))  # fmt: skip
+    more = d.in_turn(("", ", on_value='y', off_value='n'", ", dtype=tf.int32", ", dtype=tf.bool",
+                      ", on_value=5, off_value=2", ", on_value=True, off_value=False",
+                      ", dtype=tf.float16", ", on_value=2.0"))  # fmt: skip
     axis = "" if d.chance(0.6) else f", axis={d.rng.randint(-1, len(shape))}"
     return f"tf.{f}({x}, {d.choice((0, 1, 3, 5))}{more}{axis})"
 
@@ -373,7 +373,7 @@ def numpy_function(d: Draw, f: str) -> str:
 RANDOM_SHAPES: tuple[list[int], ...] = ([], [1], [3], [2, 3], [0], [5, 2], [17])
 
 
-@case("random.stateless_uniform", weight=2)
+@case("random.stateless_uniform", weight=3)
 def stateless_uniform(d: Draw, f: str) -> str:
     seed = d.operand(d.choice(("int32", "int64")), [2], (0, 1000))
     shape = d.ints(d.choice(RANDOM_SHAPES))
@@ -381,7 +381,7 @@ def stateless_uniform(d: Draw, f: str) -> str:
     more = f", minval={d.choice((0, 1, -3))}, maxval={d.choice((5, 10, 1000))}"
     if dtype in FLOATS and d.chance(0.5):
         more = ""
-    elif dtype not in FLOATS and d.chance(0.2):
+    elif dtype not in FLOATS and d.chance(0.5):
         more = ", minval=None, maxval=None"
     return f"tf.{f}({shape}, {seed}{more}, dtype=tf.{dtype})"
 
@@ -400,7 +400,7 @@ def random_(d: Draw, f: str) -> str:
     return f"tf.{f}({d.ints(d.choice(RANDOM_SHAPES))}, dtype=tf.{d.dtype(FLOATS)}, seed=3)"
 
 
-@case("random.uniform", loose=True, weight=2)
+@case("random.uniform", loose=True, weight=3)
 def random_uniform(d: Draw, f: str) -> str:
     d.operand("int32", [])
     shape, dtype = d.ints(d.choice(RANDOM_SHAPES)), d.dtype((*FLOATS, "int32", "int64"))

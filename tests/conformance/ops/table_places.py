@@ -40,7 +40,7 @@ def scatter_nd(d: Draw, f: str) -> str:
     kind = d.choice(("int32", "int64"))
     at = places(d, kind, lead, shape[:depth])
     dims = [*lead, *shape[depth:]] if d.chance(0.96) else d.shape()
-    updates = d.operand(d.dtype(NUMBERS), dims, "small")
+    updates = d.operand(d.dtype((*NUMBERS, "string")), dims, "small")
     text = f"tf.constant({shape}, tf.{kind})" if d.chance(0.8) else repr(shape)
     return f"tf.{f}({at}, {updates}, {text})"
 

@@ -3,8 +3,10 @@
 namespace spillway::graph {
 namespace {
 
+using LinearTypes = decltype(FloatTypes{} | ComplexTypes{});
+
 Status infer(Infer& c) {
-  if (!is_one_of(FloatTypes(), c.input(0).dtype)) return no_kernel(c.input(0).dtype);
+  if (!is_one_of(LinearTypes(), c.input(0).dtype)) return no_kernel(c.input(0).dtype);
   SW_RETURN_IF_ERROR(same_types(c));
   const std::int64_t num = c.attrs().get_or<std::int64_t>("num", 1);
   if (num < 0) return invalid_argument("Requires num >= 0: ", num);
@@ -43,7 +45,7 @@ Result<KernelPtr> prepare(const Prepare& p) {
     }
   }
   KernelPtr kernel;
-  with_type(FloatTypes(), p.inputs[0].dtype, [&]<class T>() {
+  with_type(LinearTypes(), p.inputs[0].dtype, [&]<class T>() {
     kernel = make_kernel([view, starts = ends[0], stops = ends[1]](
                              const std::byte* const* in, std::byte* const* to, std::byte*) {
       const T* from = reinterpret_cast<const T*>(in[0]);

@@ -6,7 +6,8 @@
 namespace spillway::graph {
 namespace {
 
-using Allowed = decltype(FloatTypes{} | Types<std::int32_t, std::int64_t>{} | ComplexTypes{});
+using Allowed =
+    decltype(FloatTypes{} | Types<std::int16_t, std::int32_t, std::int64_t>{} | ComplexTypes{});
 
 // What products are summed in.
 template <class T>
@@ -253,6 +254,8 @@ Status infer(Infer& c) {
   }
   const Shape& a = c.input(0).shape;
   const Shape& b = c.input(1).shape;
+  // TensorFlow multiplies batches of int16, not single matrices of it.
+  if (dtype == DType::kInt16 && a.rank() == 2 && b.rank() == 2) return no_kernel(dtype);
   for (int i = 0; i < 2; ++i) {
     const Shape& shape = c.input(i).shape;
     if (shape.has_rank() && shape.rank() < 2) {

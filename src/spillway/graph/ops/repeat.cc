@@ -33,7 +33,9 @@ Status infer(Infer& c) {
   const Shape& in = c.input(0).shape;
   const bool flat = !c.attrs().has("axis");
   if (!in.has_rank()) {
-    c.set(0, c.input(0).dtype, flat ? Shape({kUnknownDim}) : in);
+    const Tensor* value = c.constant(1);
+    const bool never = value != nullptr && integers_of(*value) == std::vector<std::int64_t>{0};
+    c.set(0, c.input(0).dtype, flat ? Shape({never ? 0 : kUnknownDim}) : in);
     return {};
   }
   const bool known = in.fully_known();

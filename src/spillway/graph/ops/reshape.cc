@@ -13,6 +13,23 @@ Status wrong(const Shape& from, const Shape& to) {
   return status;
 }
 
+// With one dimension not known, only multiples of the others can be reached.
+Status out_of_reach(const Shape& from, const Shape& to) {
+  std::int64_t step = 1;
+  int unknown = 0;
+  for (const std::int64_t dim : from.dims()) {
+    unknown += dim == kUnknownDim ? 1 : 0;
+    step *= dim == kUnknownDim ? 1 : dim;
+  }
+  const std::int64_t wanted = to.count();
+  if (unknown != 1 || (step == 0 ? wanted == 0 : wanted % step == 0)) return {};
+  Status status =
+      invalid_argument("Cannot reshape a tensor of shape ", from.bracketed(), " to shape ",
+                       to.bracketed(), ": ", wanted, " elements must be divisible by ", step);
+  status.edit().type = "ShapeError";
+  return status;
+}
+
 Status infer(Infer& c) {
   const Shape& from = c.input(0).shape;
   if (!c.as_shape(1)) {
@@ -51,6 +68,9 @@ Status infer(Infer& c) {
     } else if (hole == dims.end() && known != from.count()) {
       return wrong(from, wanted);
     }
+  } else if (from.has_rank() && hole == dims.end()) {
+    Status status = out_of_reach(from, Shape{std::span<const std::int64_t>(dims)});
+    if (!status.ok()) return status;
   }
   c.set(0, c.input(0).dtype, Shape(std::span<const std::int64_t>(dims)));
   return {};

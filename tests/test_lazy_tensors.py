@@ -1,0 +1,51 @@
+"""Tensors that wait until their value is asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import spillway as sw
+import spillway.tf as tf
+
+
+def test_large_expressions_wait_until_their_value_is_asked_for() -> None:
+    x = tf.zeros([300, 1000]) + 1.5
+    total = tf.reduce_sum(x * 2)
+    assert not x._known
+    assert float(total) == 900_000.0
+    assert not x._known
+
+
+def test_what_cannot_fit_is_refused_at_once_with_the_numbers() -> None:
+    huge = tf.random.normal([10000, 10000, 10000])
+    with pytest.raises(MemoryError) as refused:
+        huge.numpy()
+    text = str(refused.value)
+    assert "3.64 TiB" in text
+    assert "operations" in text
+    assert "test_lazy_tensors.py" in text
+    assert isinstance(refused.value, tf.errors.ResourceExhaustedError)
+
+
+def test_a_sum_of_more_than_memory_runs_in_pieces_and_the_same_everywhere() -> None:
+    with sw.configure(memory_limit="64MiB"):
+        total = float(tf.reduce_sum(tf.random.normal([2000, 1000, 20], seed=3)))
+        with sw.configure(threads=1):
+            assert float(tf.reduce_sum(tf.random.normal([2000, 1000, 20], seed=3))) == total
+    assert abs(total) < 5 * (40_000_000**0.5)
+
+
+def test_long_chains_of_tensors_neither_recurse_nor_grow_without_end() -> None:
+    x = tf.zeros([100, 1000])
+    for _ in range(5000):
+        x = x + 1.0
+    assert float(x[0, 0]) == 5000.0
+
+
+def test_a_constant_is_the_array_as_it_was_at_the_line() -> None:
+    array = np.zeros(200_000)
+    x = tf.constant(array)
+    y = x + 1.0
+    array[:] = 7
+    assert float(y[0]) == 1.0
