@@ -163,9 +163,9 @@ graph::SitePtr current_site() {
   return nullptr;
 }
 
-PyObject* outputs_of(const graph::NodePtr& node) {
+PyObject* outputs_of(graph::NodePtr node) {
+  if (node->op().outputs == 1) return tensor_to_python(graph::Operand{std::move(node), 0});
   const int count = static_cast<int>(node->outputs().size());
-  if (node->op().outputs == 1) return tensor_to_python(graph::Operand{node, 0});
   Ref out = Ref::steal(PyTuple_New(count));
   for (int i = 0; out && i < count; ++i) {
     PyTuple_SET_ITEM(out.get(), i, tensor_to_python(graph::Operand{node, i}));
@@ -220,9 +220,9 @@ PyObject* apply_op(const graph::OpDef& op, std::vector<graph::Operand> operands,
   const bool light = reads_little(operands);
   auto made = graph::Node::make(op, std::move(operands), std::move(attrs), current_site());
   if (!made.ok()) return raise(made.error());
-  const graph::NodePtr node = std::move(made).value();
+  graph::Operand root{std::move(made).value(), 0};
+  const graph::Node* node = root.node.get();
   if (graph::evaluate_at_once(*node)) {
-    const graph::Operand root{node, 0};
     Status status;
     if (light && graph::is_small(*node)) {
       status = evaluate_now(root, false);
@@ -236,7 +236,7 @@ PyObject* apply_op(const graph::OpDef& op, std::vector<graph::Operand> operands,
     }
     if (!status.ok()) return raise(status);
   }
-  return outputs_of(node);
+  return outputs_of(std::move(root.node));
 }
 
 }  // namespace spillway::python

@@ -6,6 +6,7 @@ namespace spillway::graph {
 
 std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
   if (!a.has_rank() || !b.has_rank()) return Shape::unknown_rank();
+  if (a == b) return a;
   const int rank = std::max(a.rank(), b.rank());
   std::vector<std::int64_t> dims(static_cast<std::size_t>(rank));
   for (int i = 0; i < rank; ++i) {

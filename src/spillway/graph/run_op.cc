@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "spillway/base/few.h"
 #include "spillway/graph/fold.h"
 #include "spillway/graph/fused.h"
 #include "spillway/graph/transposition.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::size_t kOnStack = 32 * 1024;
 constexpr std::size_t kMostDirect = 4;  // operands of a loop that is run as it is
+constexpr std::size_t kFewInputs = 4;
 
 // Scratch that small ops need not allocate.
 class Scratch {
@@ -130,14 +132,12 @@ Result<std::vector<Tensor>> run_op(const OpDef& op, std::span<const Tensor> inpu
     SW_RETURN_IF_ERROR(op.compute(compute));
     return std::move(compute.outputs);
   }
-  std::vector<Spec> specs;
-  std::vector<const Tensor*> constants;
+  Few<Spec, kFewInputs> specs(inputs.size());
+  Few<const Tensor*, kFewInputs> constants(inputs.size());
   std::vector<Spec> inferred;
-  specs.reserve(inputs.size());
-  constants.reserve(inputs.size());
   for (const Tensor& input : inputs) {
-    specs.push_back({input.dtype(), input.shape()});
-    constants.push_back(&input);
+    specs.emplace_back(input.dtype(), input.shape());
+    constants.emplace_back(&input);
   }
   if (known.empty()) {
     std::vector<std::optional<Shape>> shapes;
@@ -162,13 +162,11 @@ Result<std::vector<Tensor>> run_op(const OpDef& op, std::span<const Tensor> inpu
     SW_RETURN_IF_ERROR(run_fold(op, prepare, inputs[0], outputs[0], {account, ask}));
   } else {
     SW_ASSIGN(const KernelPtr kernel, op.prepare(prepare));
-    std::vector<const std::byte*> in;
-    std::vector<std::byte*> out;
-    in.reserve(inputs.size());
-    out.reserve(outputs.size());
+    Few<const std::byte*, kFewInputs> in(inputs.size());
+    Few<std::byte*, kFewInputs> out(outputs.size());
     for (const Tensor& input : inputs)
-      in.push_back(is_plain(input.dtype()) ? input.data() : nullptr);
-    for (Tensor& output : outputs) out.push_back(output.mutable_data());
+      in.emplace_back(is_plain(input.dtype()) ? input.data() : nullptr);
+    for (Tensor& output : outputs) out.emplace_back(output.mutable_data());
     Scratch scratch;
     SW_RETURN_IF_ERROR(scratch.reserve(kernel->scratch(), account, ask));
     SW_RETURN_IF_ERROR(kernel->run(in.data(), out.data(), scratch.data()));
