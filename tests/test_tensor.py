@@ -255,6 +255,20 @@ def test_shapes_broadcast_as_numpys_and_an_error_names_both() -> None:
     assert (x != None) is True  # noqa: E711
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int64", "uint8", "complex128"])
+def test_a_scalar_meets_every_item_however_many_blocks_they_fill(dtype: str) -> None:
+    select = load("native_ops").functions["select"]
+    for count in (0, 1, 2, 1023, 1024, 1025, 5000):
+        items = (np.arange(count) % 100).astype(dtype)
+        seven = np.array(7).astype(dtype)
+        x, y = Tensor(items), Tensor(seven)
+        assert (x + y).numpy().tolist() == (items + seven).tolist()
+        assert (y - x).numpy().tolist() == (seven - items).tolist()
+        assert (x * y[None, None]).shape == (1, count)
+        chosen = select(Tensor(items == 7), x, y).numpy()
+        assert chosen.tolist() == np.where(items == 7, items, seven).tolist()
+
+
 @pytest.mark.parametrize("symbol", ["//", "%"])
 def test_integer_division_by_zero_is_an_error(symbol: str) -> None:
     with pytest.raises(errors.InvalidArgumentError, match="Integer division by zero"):

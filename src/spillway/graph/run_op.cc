@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
 #include <optional>
 
@@ -33,19 +34,54 @@ class Scratch {
   std::optional<Buffer> heap_;
 };
 
-// Where nothing is broadcast: items lie as the loop wants them.
+// How an operand of a loop lies in a block of so many items.
+std::size_t block_bytes(const Tensor& input, std::int64_t items) {
+  const std::size_t bytes = static_cast<std::size_t>(items) * size_of(input.dtype());
+  return (bytes + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment;
+}
+
+// Whether each operand has an item for each of the result's, or one for all of them, which then
+// lies there as often as a block has items.
+bool is_direct(std::span<const Tensor> inputs, const Tensor& out) {
+  if (inputs.size() > kMostDirect) return false;
+  std::size_t repeated = 0;
+  for (const Tensor& input : inputs) {
+    if (input.count() == out.count()) continue;
+    if (input.count() != 1) return false;
+    repeated += block_bytes(input, std::min(Fused::kBlock, out.count()));
+  }
+  return repeated <= kOnStack;
+}
+
+void repeat(const Tensor& item, std::size_t bytes, std::byte* to) {
+  std::size_t have = size_of(item.dtype());
+  std::memcpy(to, item.data(), have);
+  for (; have < bytes; have *= 2) std::memcpy(to + have, to, std::min(have, bytes - have));
+}
+
 Status run_direct(const Loop& loop, std::span<const Tensor> inputs, Tensor& out, const Call& call) {
+  alignas(Buffer::kAlignment) std::array<std::byte, kOnStack> room;  // not cleared
+  std::size_t used = 0;
   std::array<const std::byte*, kMostDirect> in{};
-  std::byte* const to = out.mutable_data();
-  const std::size_t item = size_of(out.dtype());
-  for (std::int64_t first = 0; first < out.count(); first += Fused::kBlock) {
-    const auto at = static_cast<std::size_t>(first);
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      in[i] = inputs[i].data() + at * size_of(inputs[i].dtype());
+  std::array<std::size_t, kMostDirect> step{};
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].count() == out.count()) {
+      in[i] = inputs[i].data();
+      step[i] = size_of(inputs[i].dtype());
+    } else {
+      const std::size_t bytes = block_bytes(inputs[i], std::min(Fused::kBlock, out.count()));
+      repeat(inputs[i], bytes, room.data() + used);
+      in[i] = room.data() + used;
+      used += bytes;
     }
+  }
+  std::byte* to = out.mutable_data();
+  for (std::int64_t first = 0; first < out.count(); first += Fused::kBlock) {
     const std::int64_t n = std::min(Fused::kBlock, out.count() - first);
-    const auto failed = loop.fn({in.data(), to + at * item, n, first, loop.data.get(), &call});
+    const auto failed = loop.fn({in.data(), to, n, first, loop.data.get(), &call});
     if (failed >= 0) return bad_data(Code::kInvalidArgument, loop.failure);
+    for (std::size_t i = 0; i < inputs.size(); ++i) in[i] += static_cast<std::size_t>(n) * step[i];
+    to += static_cast<std::size_t>(n) * size_of(out.dtype());
   }
   return {};
 }
@@ -60,10 +96,7 @@ Status run_loop(const OpDef& op, const Prepare& prepare, std::span<const Tensor>
                 Tensor& out, const Call& call, const Payer& where) {
   SW_ASSIGN(Loop loop, op.loop(prepare));
   if (loop.fn == nullptr) return internal_bug(op.name, ": no loop for ", name_of(out.dtype()));
-  const auto whole = [&](const Tensor& input) { return input.count() == out.count(); };
-  if (inputs.size() <= kMostDirect && std::all_of(inputs.begin(), inputs.end(), whole)) {
-    return run_direct(loop, inputs, out, call);
-  }
+  if (is_direct(inputs, out)) return run_direct(loop, inputs, out, call);
   Fused fused(out.shape());
   std::vector<Fused::Ref> refs;
   std::vector<const std::byte*> sources;
