@@ -5,7 +5,8 @@ execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
 execute_process(COMMAND ${Python_EXECUTABLE} -c "import numpy; print(numpy.get_include())"
   OUTPUT_VARIABLE numpy_include OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 find_package(nanobind CONFIG REQUIRED)
-nanobind_add_module(_native NB_STATIC NB_SUPPRESS_WARNINGS
+# NOMINSIZE: small tensors spend their time on the way through these files, which -Os makes longer.
+nanobind_add_module(_native NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE
   python/native/arrays.cc
   python/native/bind_graph.cc
   python/native/bind_access.cc

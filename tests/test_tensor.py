@@ -7,6 +7,7 @@ import importlib
 import math
 import operator
 import pickle
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -254,6 +255,20 @@ def test_shapes_broadcast_as_numpys_and_an_error_names_both() -> None:
     assert (x != None) is True  # noqa: E711
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int64", "uint8", "complex128"])
+def test_a_scalar_meets_every_item_however_many_blocks_they_fill(dtype: str) -> None:
+    select = load("native_ops").functions["select"]
+    for count in (0, 1, 2, 1023, 1024, 1025, 5000):
+        items = (np.arange(count) % 100).astype(dtype)
+        seven = np.array(7).astype(dtype)
+        x, y = Tensor(items), Tensor(seven)
+        assert (x + y).numpy().tolist() == (items + seven).tolist()
+        assert (y - x).numpy().tolist() == (seven - items).tolist()
+        assert (x * y[None, None]).shape == (1, count)
+        chosen = select(Tensor(items == 7), x, y).numpy()
+        assert chosen.tolist() == np.where(items == 7, items, seven).tolist()
+
+
 @pytest.mark.parametrize("symbol", ["//", "%"])
 def test_integer_division_by_zero_is_an_error(symbol: str) -> None:
     with pytest.raises(errors.InvalidArgumentError, match="Integer division by zero"):
@@ -363,6 +378,51 @@ def test_python_protocols() -> None:
     with pytest.raises(ValueError, match="truth value"):
         bool(X)
     assert pickle.loads(pickle.dumps(X)).numpy().tolist() == X.numpy().tolist()
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:-3])
+def test_scalars_become_the_numbers_numpy_makes_of_them(dtype: str) -> None:
+    as_numpy = dtypes.as_dtype(dtype).as_numpy_dtype
+    for value in (0, 1, 2.5, 100):
+        array = np.array(value).astype(as_numpy)
+        for function in (float, int, bool, complex):
+            assert function(Tensor(array)) == function(array[()])
+            assert type(function(Tensor(array))) is function
+        if array.dtype.kind in "iu":
+            assert operator.index(Tensor(array)) == operator.index(array[()])
+        else:
+            with pytest.raises(TypeError, match="index"):
+                operator.index(Tensor(array))
+    assert float(Tensor(np.array(2**63 - 1))) == float(2**63 - 1)
+    assert math.isnan(float(convert(math.nan)))
+    assert bool(convert(math.nan))
+
+
+def test_a_number_that_is_met_again_takes_the_dtype_of_the_tensor_beside_it() -> None:
+    kinds = [Tensor(np.array(5).astype(dtype)) for dtype in ("int32", "float32", "int64")]
+    for _ in range(4):
+        for x in kinds:
+            y = x + 3
+            assert (y.numpy(), y.dtype) == (8, x.dtype)
+        for number in (1, 2, 1.5, True):
+            assert convert(number).numpy() == number
+    numbers = [convert(0.25) for _ in range(5)]
+    assert len({id(number) for number in numbers}) == 5
+    assert [number.numpy() for number in numbers] == [0.25] * 5
+
+
+def test_an_error_names_the_line_of_every_number_however_often_it_is_met() -> None:
+    x = Tensor(np.ones((2, 3), np.float32))
+    for _ in range(4):
+        with pytest.raises(errors.InvalidArgumentError) as first:
+            x @ 2.0
+        with pytest.raises(errors.InvalidArgumentError) as second:
+            x @ 2.0
+        lines = [
+            re.findall(r"operand 1: float32 \(\), made at .*test_tensor.py:(\d+)", str(error.value))
+            for error in (first, second)
+        ]
+        assert int(lines[1][0]) == int(lines[0][0]) + 2
 
 
 def test_it_prints_value_shape_and_dtype() -> None:

@@ -274,6 +274,16 @@ bool holds_tensors(PyObject* leaf) {
   return std::any_of(items, items + size, [](PyObject* item) { return holds_tensors(item); });
 }
 
+// A number that needs no array on the way.
+std::optional<Tensor> number_from(PyObject* leaf, DType dtype, const AccountPtr& account) {
+  std::array<std::byte, 16> item{};
+  if (!is_plain(dtype) || !write_scalar(leaf, dtype, item.data())) return std::nullopt;
+  auto made = make_tensor(account, dtype, Shape(), Buffer::Ask::kOwed);
+  if (!made.ok()) return std::nullopt;
+  std::memcpy(made.value().mutable_data(), item.data(), size_of(dtype));
+  return std::move(made).value();
+}
+
 // What a function computed is its stage's from now on.
 Tensor charged_to(const Tensor& value, const AccountPtr& account) {
   if (is_plain(value.dtype()) && value.buffer()->account() == tensor_account()) {
@@ -324,6 +334,9 @@ std::optional<Tensor> tensor_from(PyObject* leaf, const LeafRules& rules, bool s
   } else if (PyArray_Check(leaf)) {
     array = Ref::borrow(leaf);
   } else {
+    if (rules.dtype) {
+      if (auto number = number_from(leaf, *rules.dtype, rules.account)) return number;
+    }
     if (rules.dtype == DType::kString || PyUnicode_Check(leaf) || PyBytes_Check(leaf)) {
       if (PyUnicode_Check(leaf) || PyBytes_Check(leaf)) {
         Py_ssize_t size = 0;

@@ -172,6 +172,7 @@ PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count) {
     }
   }
   std::vector<Operand> operands;
+  operands.reserve(op.params.size());
   graph::Attrs attrs;
   const auto add = [&](const ParamDef& param, PyObject* object) {
     auto operand = operand_from(object, letters.of(param.type));

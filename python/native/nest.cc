@@ -73,58 +73,62 @@ class Taker {
  public:
   Taker(const TakeRules& rules, Taken& out) : rules_(rules), out_(out) {}
 
-  // `structure` null: infer. Returns the (given or inferred) structure, null on failure.
-  StructurePtr take(PyObject* object, const Structure* structure, bool sole) {
+  // `structure` null: `made` becomes the one that is found. False with an exception.
+  bool take(PyObject* object, const Structure* structure, bool sole, StructurePtr& made) {
     sole = sole && Py_REFCNT(object) == 1;
     if (object == Py_None &&
         (structure == nullptr || structure->kind() == Structure::Kind::kNone)) {
-      return Structure::none();
+      if (structure == nullptr) made = Structure::none();
+      return true;
     }
     if (structure != nullptr && structure->kind() == Structure::Kind::kNone) {
       return wrong_structure(object, *structure);
     }
-    if (structure != nullptr && structure->is_component()) return leaf(object, structure, sole);
+    if (structure != nullptr && structure->is_component())
+      return leaf(object, structure, sole, made);
     if (is_plain_leaf(object)) {
       if (structure != nullptr) return wrong_structure(object, *structure);
-      return leaf(object, nullptr, sole);
+      return leaf(object, nullptr, sole, made);
     }
-    if (PyDict_Check(object)) return dict(object, structure, sole);
-    if (PyTuple_CheckExact(object)) return tuple(object, structure, sole);
+    if (PyDict_Check(object)) return dict(object, structure, sole, made);
+    if (PyTuple_CheckExact(object)) return tuple(object, structure, sole, made);
     if (const auto fields = fields_of(object); !fields.empty()) {
-      return named(object, fields, structure, sole);
+      return named(object, fields, structure, sole, made);
     }
     if (structure != nullptr) return wrong_structure(object, *structure);
-    return leaf(object, nullptr, sole);
+    return leaf(object, nullptr, sole, made);
   }
 
  private:
-  StructurePtr wrong_structure(PyObject* object, const Structure& structure) const {
+  bool wrong_structure(PyObject* object, const Structure& structure) const {
     if (rules_.why != nullptr) *rules_.why = Mismatch::kStructure;
     PyErr_Format(PyExc_TypeError, "expected structure %s, found %R", structure.to_string().c_str(),
                  object);
-    return nullptr;
+    return false;
   }
 
-  StructurePtr variant(PyObject* object, const Structure* structure) {
+  bool variant(PyObject* object, const Structure* structure, StructurePtr& made) {
     VariantPtr item = variant_from(object);
-    if (item == nullptr) return nullptr;
-    StructurePtr made;
+    if (item == nullptr) return false;
+    StructurePtr found;
     if (const auto* dataset = dynamic_cast<const DatasetValue*>(item.get())) {
-      made = Structure::dataset(dataset->node()->structure());
+      found = Structure::dataset(dataset->node()->structure());
     } else if (const auto* optional = dynamic_cast<const OptionalValue*>(item.get())) {
-      made = Structure::optional(optional->element() ? optional->element()->structure : nullptr);
+      found = Structure::optional(optional->element() ? optional->element()->structure : nullptr);
     }
     out_.values.push_back(make_variant(std::move(item)));
-    if (structure != nullptr && structure->kind() != made->kind()) {
+    if (structure == nullptr) {
+      made = std::move(found);
+    } else if (structure->kind() != found->kind()) {
       return wrong_structure(object, *structure);
     }
-    return made;
+    return true;
   }
 
   // A list or an object array of datasets: one value that holds them all, as a batch of them does.
-  StructurePtr datasets(PyObject* object, const Structure* structure) {
+  bool datasets(PyObject* object, const Structure* structure, StructurePtr& made) {
     const Ref items = Ref::steal(PySequence_Fast(object, "expected a sequence of datasets"));
-    if (!items) return nullptr;
+    if (!items) return false;
     auto all = std::make_shared<std::vector<VariantPtr>>();
     StructurePtr element;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
@@ -136,7 +140,7 @@ class Taker {
         if (PyErr_Occurred() == nullptr) {
           PyErr_Format(PyExc_TypeError, "expected datasets only, found %R", found);
         }
-        return nullptr;
+        return false;
       }
       const StructurePtr own = dataset->node()->structure();
       if (element == nullptr) element = own;
@@ -148,31 +152,34 @@ class Taker {
       return wrong_structure(object, *structure);
     }
     out_.values.push_back(Tensor::of_variants(shape, std::move(all)));
-    return Structure::dataset(std::move(element), shape);
+    if (structure == nullptr) made = Structure::dataset(std::move(element), shape);
+    return true;
   }
 
-  StructurePtr leaf(PyObject* object, const Structure* structure, bool sole) {
-    if (is_variant(object)) return variant(object, structure);
-    if (holds_datasets(object)) return datasets(object, structure);
+  bool leaf(PyObject* object, const Structure* structure, bool sole, StructurePtr& made) {
+    if (!is_tensor(object)) {
+      if (is_variant(object)) return variant(object, structure, made);
+      if (holds_datasets(object)) return datasets(object, structure, made);
+    }
     LeafRules rules{rules_.account, std::nullopt, rules_.strict, rules_.constant};
     if (structure != nullptr) rules.dtype = structure->dtype();
     auto tensor = tensor_from(object, rules, sole);
     if (!tensor) {
       if (rules_.why != nullptr) *rules_.why = Mismatch::kType;
-      return nullptr;
+      return false;
     }
     if (structure != nullptr && !structure->shape().accepts(tensor->shape())) {
       if (rules_.why != nullptr) *rules_.why = Mismatch::kShape;
       PyErr_Format(PyExc_TypeError, "expected shape %s, found %s",
                    structure->shape().to_string().c_str(), tensor->shape().to_string().c_str());
-      return nullptr;
+      return false;
     }
-    StructurePtr made = Structure::tensor(tensor->dtype(), tensor->shape());
+    if (structure == nullptr) made = Structure::tensor(tensor->dtype(), tensor->shape());
     out_.values.push_back(std::move(*tensor));
-    return made;
+    return true;
   }
 
-  StructurePtr dict(PyObject* object, const Structure* structure, bool sole) {
+  bool dict(PyObject* object, const Structure* structure, bool sole, StructurePtr& made) {
     std::vector<std::string> keys;
     PyObject* key = nullptr;
     PyObject* value = nullptr;
@@ -180,7 +187,7 @@ class Taker {
     while (PyDict_Next(object, &at, &key, &value) != 0) {
       const Ref text = Ref::steal(PyObject_Str(key));
       const char* name = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-      if (name == nullptr) return nullptr;
+      if (name == nullptr) return false;
       keys.emplace_back(name);
     }
     std::ranges::sort(keys);
@@ -196,19 +203,20 @@ class Taker {
         if (!PyErr_Occurred()) {
           PyErr_SetString(PyExc_TypeError, "dict keys of an element must be strings");
         }
-        return nullptr;
+        return false;
       }
-      StructurePtr child =
-          take(item, structure != nullptr ? structure->children()[i].get() : nullptr, sole);
-      if (child == nullptr) return nullptr;
-      children.push_back(std::move(child));
+      const Structure* given = structure != nullptr ? structure->children()[i].get() : nullptr;
+      StructurePtr child;
+      if (!take(item, given, sole, child)) return false;
+      if (structure == nullptr) children.push_back(std::move(child));
     }
-    return Structure::dict(std::move(keys), std::move(children));
+    if (structure == nullptr) made = Structure::dict(std::move(keys), std::move(children));
+    return true;
   }
 
-  StructurePtr tuple(PyObject* object, const Structure* structure, bool sole) {
+  bool tuple(PyObject* object, const Structure* structure, bool sole, StructurePtr& made) {
     const Ref items = Ref::steal(PySequence_Fast(object, "expected a sequence"));
-    if (!items) return nullptr;
+    if (!items) return false;
     const auto size = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(items.get()));
     if (structure != nullptr &&
         (structure->kind() != Structure::Kind::kTuple || structure->children().size() != size)) {
@@ -217,34 +225,37 @@ class Taker {
     std::vector<StructurePtr> children;
     children.reserve(size);
     for (std::size_t i = 0; i < size; ++i) {
-      StructurePtr child =
-          take(PySequence_Fast_GET_ITEM(items.get(), static_cast<Py_ssize_t>(i)),
-               structure != nullptr ? structure->children()[i].get() : nullptr, sole);
-      if (child == nullptr) return nullptr;
-      children.push_back(std::move(child));
+      const Structure* given = structure != nullptr ? structure->children()[i].get() : nullptr;
+      StructurePtr child;
+      if (!take(PySequence_Fast_GET_ITEM(items.get(), static_cast<Py_ssize_t>(i)), given, sole,
+                child))
+        return false;
+      if (structure == nullptr) children.push_back(std::move(child));
     }
-    return Structure::tuple(std::move(children));
+    if (structure == nullptr) made = Structure::tuple(std::move(children));
+    return true;
   }
 
-  StructurePtr named(PyObject* object, const std::vector<std::string>& fields,
-                     const Structure* structure, bool sole) {
+  bool named(PyObject* object, const std::vector<std::string>& fields, const Structure* structure,
+             bool sole, StructurePtr& made) {
     const std::string type = remember_class(reinterpret_cast<PyObject*>(Py_TYPE(object)));
     if (structure != nullptr &&
         (structure->kind() != Structure::Kind::kNamed || structure->keys() != fields)) {
       // A plain tuple was declared and a namedtuple of that length came: that fits.
-      if (PyTuple_Check(object)) return tuple(object, structure, sole);
+      if (PyTuple_Check(object)) return tuple(object, structure, sole, made);
       return wrong_structure(object, *structure);
     }
     std::vector<StructurePtr> children;
     for (std::size_t i = 0; i < fields.size(); ++i) {
       const Ref item = Ref::steal(PyObject_GetAttrString(object, fields[i].c_str()));
-      if (!item) return nullptr;
-      StructurePtr child =
-          take(item.get(), structure != nullptr ? structure->children()[i].get() : nullptr, false);
-      if (child == nullptr) return nullptr;
-      children.push_back(std::move(child));
+      if (!item) return false;
+      const Structure* given = structure != nullptr ? structure->children()[i].get() : nullptr;
+      StructurePtr child;
+      if (!take(item.get(), given, false, child)) return false;
+      if (structure == nullptr) children.push_back(std::move(child));
     }
-    return Structure::named(type, fields, std::move(children));
+    if (structure == nullptr) made = Structure::named(type, fields, std::move(children));
+    return true;
   }
 
   const TakeRules& rules_;
@@ -301,8 +312,8 @@ PyObject* class_by_name(const std::string& name) {
 bool take_nest(PyObject* nest, const StructurePtr& structure, const TakeRules& rules, bool sole,
                Taken& out) {
   out.values.clear();
-  out.structure = Taker(rules, out).take(nest, structure.get(), sole);
-  return out.structure != nullptr;
+  out.structure = nullptr;
+  return Taker(rules, out).take(nest, structure.get(), sole, out.structure);
 }
 
 bool write_leaf(PyObject* leaf, const Structure& spec, std::byte* to) {

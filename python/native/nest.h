@@ -13,9 +13,9 @@ std::string remember_class(PyObject* type);
 PyObject* class_by_name(const std::string& name);  // new reference; None: never seen
 
 // Takes a nest apart into values and, where `structure` is null, its structure. Where it is given,
-// the nest must match it: exceptions say how not. Null/empty with a Python exception on failure.
+// the nest must match it: exceptions say how not. False with a Python exception on failure.
 struct Taken {
-  StructurePtr structure;
+  StructurePtr structure;  // null where it was given
   std::vector<Tensor> values;
 };
 enum class Mismatch : unsigned char { kNone, kStructure, kType, kShape };

@@ -82,23 +82,105 @@ PyObject* method(PyObject* self, PyObject* other) {
   return PyObject_CallFunctionObjArgs(mine.python.get(), self, other, nullptr);
 }
 
+// ---- A scalar as a Python number: null without an exception where it is not so simple.
+
+PyObject* as_float(const Tensor& x) {
+  switch (x.dtype()) {
+    case DType::kFloat32:
+      return PyFloat_FromDouble(*x.as<float>());
+    case DType::kFloat64:
+      return PyFloat_FromDouble(*x.as<double>());
+    case DType::kInt32:
+      return PyFloat_FromDouble(*x.as<std::int32_t>());
+    default:
+      return nullptr;
+  }
+}
+
+PyObject* as_int(const Tensor& x) {
+  switch (x.dtype()) {
+    case DType::kInt32:
+      return PyLong_FromLong(*x.as<std::int32_t>());
+    case DType::kInt64:
+      return PyLong_FromLongLong(*x.as<std::int64_t>());
+    default:
+      return nullptr;
+  }
+}
+
+PyObject* as_bool(const Tensor& x) {
+  switch (x.dtype()) {
+    case DType::kBool:
+      return PyBool_FromLong(*x.as<bool>() ? 1 : 0);
+    case DType::kInt32:
+      return PyBool_FromLong(*x.as<std::int32_t>() != 0);
+    case DType::kInt64:
+      return PyBool_FromLong(*x.as<std::int64_t>() != 0);
+    case DType::kFloat32:
+      return PyBool_FromLong(*x.as<float>() != 0);
+    default:
+      return nullptr;
+  }
+}
+
+struct Conversion {
+  const char* method;
+  PyObject* (*number)(const Tensor&);
+};
+constexpr std::array kConversions = {
+    Conversion{"__float__", as_float},
+    Conversion{"__int__", as_int},
+    Conversion{"__index__", as_int},
+    Conversion{"__bool__", as_bool},
+};
+std::array<Ref, kConversions.size()>& converters() {
+  static auto& all = *new std::array<Ref, kConversions.size()>();  // the class's own methods
+  return all;
+}
+
+template <std::size_t kIndex>
+PyObject* conversion(PyObject* self, PyObject*) {
+  if (Py_TYPE(self) == reinterpret_cast<PyTypeObject*>(types().tensor.get())) {
+    const Tensor* value = operand_of(self).value();
+    if (value != nullptr && value->shape().rank() == 0) {
+      PyObject* number = kConversions[kIndex].number(*value);
+      if (number != nullptr || PyErr_Occurred() != nullptr) return number;
+    }
+  }
+  return PyObject_CallOneArg(converters()[kIndex].get(), self);
+}
+
 template <std::size_t... kIndex>
 std::array<PyMethodDef, sizeof...(kIndex)> methods(std::index_sequence<kIndex...>) {
   return {PyMethodDef{kOperators[kIndex].method, &method<kIndex>, METH_O, nullptr}...};
 }
 
+template <std::size_t... kIndex>
+std::array<PyMethodDef, sizeof...(kIndex)> conversions(std::index_sequence<kIndex...>) {
+  return {PyMethodDef{kConversions[kIndex].method, &conversion<kIndex>, METH_NOARGS, nullptr}...};
+}
+
+// Puts a method into the class and returns the one that was there.
+Ref replace(nb::handle type, PyMethodDef& def) {
+  Ref before = Ref::steal(PyObject_GetAttrString(type.ptr(), def.ml_name));
+  if (!before) throw nb::python_error();
+  const Ref made = Ref::steal(PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(type.ptr()), &def));
+  if (!made || PyObject_SetAttrString(type.ptr(), def.ml_name, made.get()) != 0) {
+    throw nb::python_error();
+  }
+  return before;
+}
+
 void install(nb::handle type) {
-  static auto defs = methods(std::make_index_sequence<kOperators.size()>());
+  static auto operators = methods(std::make_index_sequence<kOperators.size()>());
   for (std::size_t i = 0; i < kOperators.size(); ++i) {
     Installed& slot = installed()[i];
     slot.op = graph::find_op(kOperators[i].op);
-    slot.python = Ref::steal(PyObject_GetAttrString(type.ptr(), defs[i].ml_name));
-    if (!slot.python) throw nb::python_error();
-    const Ref made =
-        Ref::steal(PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(type.ptr()), &defs[i]));
-    if (!made || PyObject_SetAttrString(type.ptr(), defs[i].ml_name, made.get()) != 0) {
-      throw nb::python_error();
-    }
+    slot.python = replace(type, operators[i]);
+  }
+  static auto numbers = conversions(std::make_index_sequence<kConversions.size()>());
+  for (std::size_t i = 0; i < kConversions.size(); ++i) {
+    converters()[i] = replace(type, numbers[i]);
   }
 }
 

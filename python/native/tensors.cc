@@ -40,8 +40,7 @@ class FrameSite final : public graph::Site {
 constexpr std::size_t kRemembered = 64;
 
 std::size_t slot_of(const void* object, int at) {
-  return (reinterpret_cast<std::uintptr_t>(object) / 16 + static_cast<std::size_t>(at)) %
-         kRemembered;
+  return (reinterpret_cast<std::uintptr_t>(object) / 16 + static_cast<unsigned>(at)) % kRemembered;
 }
 
 graph::SitePtr site_at(PyCodeObject* code, int at) {
@@ -163,15 +162,40 @@ graph::SitePtr current_site() {
   return nullptr;
 }
 
-PyObject* outputs_of(const graph::NodePtr& node) {
+PyObject* outputs_of(graph::NodePtr node) {
+  if (node->op().outputs == 1) return tensor_to_python(graph::Operand{std::move(node), 0});
   const int count = static_cast<int>(node->outputs().size());
-  if (node->op().outputs == 1) return tensor_to_python(graph::Operand{node, 0});
   Ref out = Ref::steal(PyTuple_New(count));
   for (int i = 0; out && i < count; ++i) {
     PyTuple_SET_ITEM(out.get(), i, tensor_to_python(graph::Operand{node, i}));
   }
   return out.release();
 }
+
+namespace {
+
+// Pays for the numbers that are remembered: whoever uses one must not take the charge along.
+const AccountPtr& number_account() {
+  static const auto& account = *new AccountPtr(Budget::process().open_account("numbers"));
+  return account;
+}
+
+// A number written somewhere in the code: the same object, of the same type, at the same place. The
+// second time it is met its tensor is kept.
+struct KnownNumber {
+  Ref object;
+  DType dtype = DType::kFloat32;
+  graph::SitePtr site;
+  graph::Operand operand;
+};
+
+KnownNumber& known_number(PyObject* object, DType dtype, const graph::SitePtr& site) {
+  static auto& known = *new std::array<KnownNumber, kRemembered>();
+  const auto at = reinterpret_cast<std::uintptr_t>(site.get()) / 16;
+  return known[slot_of(object, static_cast<int>(at + static_cast<std::size_t>(dtype)))];
+}
+
+}  // namespace
 
 std::optional<graph::Operand> number_operand(PyObject* object, std::optional<DType> dtype) {
   DType type = DType::kBool;
@@ -184,10 +208,18 @@ std::optional<graph::Operand> number_operand(PyObject* object, std::optional<DTy
     return std::nullopt;
   }
   if (!is_plain(type)) return std::nullopt;
-  auto made = make_tensor(tensor_account(), type, Shape(), Buffer::Ask::kOwed);
+  graph::SitePtr site = current_site();
+  KnownNumber& known = known_number(object, type, site);
+  const bool again =
+      known.object.get() == object && known.dtype == type && known.site == site && site != nullptr;
+  if (again && known.operand.node != nullptr) return known.operand;
+  auto made =
+      make_tensor(again ? number_account() : tensor_account(), type, Shape(), Buffer::Ask::kOwed);
   if (!made.ok()) return std::nullopt;
   if (!write_scalar(object, type, made.value().mutable_data())) return std::nullopt;
-  return graph::Operand{graph::Node::constant(std::move(made).value(), current_site()), 0};
+  graph::Operand operand{graph::Node::constant(std::move(made).value(), site), 0};
+  known = {Ref::borrow(object), type, std::move(site), again ? operand : graph::Operand{}};
+  return operand;
 }
 
 namespace {
@@ -220,9 +252,9 @@ PyObject* apply_op(const graph::OpDef& op, std::vector<graph::Operand> operands,
   const bool light = reads_little(operands);
   auto made = graph::Node::make(op, std::move(operands), std::move(attrs), current_site());
   if (!made.ok()) return raise(made.error());
-  const graph::NodePtr node = std::move(made).value();
+  graph::Operand root{std::move(made).value(), 0};
+  const graph::Node* node = root.node.get();
   if (graph::evaluate_at_once(*node)) {
-    const graph::Operand root{node, 0};
     Status status;
     if (light && graph::is_small(*node)) {
       status = evaluate_now(root, false);
@@ -236,7 +268,7 @@ PyObject* apply_op(const graph::OpDef& op, std::vector<graph::Operand> operands,
     }
     if (!status.ok()) return raise(status);
   }
-  return outputs_of(node);
+  return outputs_of(std::move(root.node));
 }
 
 }  // namespace spillway::python

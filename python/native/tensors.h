@@ -32,7 +32,7 @@ const AccountPtr& tensor_account();
 // They wait only where they may: never with the GIL.
 Status evaluate_now(const graph::Operand& operand, bool may_wait);
 // The tensor of a node, or the tuple of them. New reference.
-PyObject* outputs_of(const graph::NodePtr& node);
+PyObject* outputs_of(graph::NodePtr node);
 
 bool is_tensor(PyObject* object);
 // Only of what is_tensor.

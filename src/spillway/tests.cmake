@@ -1,4 +1,5 @@
 # Tests beside their code that are not an operator's.
+spillway_test(base/few_test.cc)
 spillway_test(front/dataset_test.cc)
 spillway_test(front/describe_operator_test.cc)
 spillway_test(front/element_test.cc)

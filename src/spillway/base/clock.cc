@@ -4,10 +4,18 @@
 
 namespace spillway {
 
-std::int64_t thread_cpu_ns() {
+namespace {
+
+std::int64_t read(clockid_t clock) {
   timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  clock_gettime(clock, &t);
   return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
 }
+
+}  // namespace
+
+std::int64_t coarse_now_ns() { return read(CLOCK_MONOTONIC_COARSE); }
+
+std::int64_t thread_cpu_ns() { return read(CLOCK_THREAD_CPUTIME_ID); }
 
 }  // namespace spillway

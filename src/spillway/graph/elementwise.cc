@@ -2,21 +2,23 @@
 
 #include <algorithm>
 
+#include "spillway/base/few.h"
+
 namespace spillway::graph {
 
 std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
   if (!a.has_rank() || !b.has_rank()) return Shape::unknown_rank();
+  if (a == b) return a;
   const int rank = std::max(a.rank(), b.rank());
-  std::vector<std::int64_t> dims(static_cast<std::size_t>(rank));
+  Few<std::int64_t, 8> dims(static_cast<std::size_t>(rank));
   for (int i = 0; i < rank; ++i) {
     const int from_end = rank - i;
     const std::int64_t x = from_end <= a.rank() ? a[a.rank() - from_end] : 1;
     const std::int64_t y = from_end <= b.rank() ? b[b.rank() - from_end] : 1;
-    std::int64_t& out = dims[static_cast<std::size_t>(i)];
     // What is unknown must turn out as the other, or as 1.
     const bool takes_y = x == 1 || (x == kUnknownDim && y != 1);
     if (x != y && !takes_y && y != 1 && y != kUnknownDim) return std::nullopt;
-    out = takes_y ? y : x;
+    dims.emplace_back(takes_y ? y : x);
   }
   return Shape(std::span<const std::int64_t>(dims));
 }

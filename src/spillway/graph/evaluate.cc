@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "spillway/base/few.h"
 #include "spillway/graph/plan.h"
 #include "spillway/graph/refusal.h"
 #include "spillway/graph/run_op.h"
@@ -21,24 +22,35 @@ Status where(Status status, const Node& node) {
 }
 
 // One op on known values. `known`: its outputs, where they were inferred from these values.
-Status evaluate_one(const Node& node, const std::vector<Operand>& operands,
-                    const AccountPtr& account, Buffer::Ask ask, std::span<const Spec> known) {
-  std::vector<Tensor> inputs;
-  inputs.reserve(operands.size());
-  for (const Operand& input : operands) inputs.push_back(*input.value());
+Status evaluate_one(const Node& node, std::span<const Tensor> inputs, const AccountPtr& account,
+                    Buffer::Ask ask, std::span<const Spec> known = {}) {
   auto made = run_op(node.op(), inputs, node.attrs(), account, ask, {}, known);
   if (!made.ok()) return where(std::move(made).status().at(node.op().name), node);
   node.set_values(std::move(made).value());
   return {};
 }
 
+// One that is scheduled, whose inputs have run.
+Status evaluate_one(const Scheduled& each, const AccountPtr& account, Buffer::Ask ask) {
+  std::vector<Tensor> inputs;
+  inputs.reserve(each.inputs.size());
+  for (const Operand& input : each.inputs) inputs.push_back(*input.value());
+  return evaluate_one(*each.node, inputs, account, ask);
+}
+
 // Op by op: where a shape depends on values.
 Status evaluate_each(const std::vector<Scheduled>& order, const AccountPtr& account,
                      Buffer::Ask ask) {
-  for (const auto& [node, inputs] : order) {
-    SW_RETURN_IF_ERROR(evaluate_one(*node, inputs, account, ask, {}));
-  }
+  for (const Scheduled& each : order) SW_RETURN_IF_ERROR(evaluate_one(each, account, ask));
   return {};
+}
+
+// A node that stands alone.
+Status evaluate_alone(const Node& node, const AccountPtr& account, Buffer::Ask ask) {
+  Few<Tensor, 4> inputs(node.arity());
+  const bool pending = node.take_inputs([&](const Tensor& value) { inputs.emplace_back(value); });
+  if (!pending) return {};  // another thread was faster
+  return evaluate_one(node, inputs, account, ask, node.inferred());
 }
 
 // Whether a node was made of known values and is small: nothing to plan.
@@ -68,10 +80,7 @@ bool evaluate_at_once(const Node& node) {
 
 Status evaluate(std::span<const Operand> roots, const AccountPtr& account, Buffer::Ask ask) {
   if (roots.size() == 1 && stands_alone(*roots[0].node)) {
-    const auto inputs = roots[0].node->pending_inputs();
-    if (!inputs) return {};  // another thread was faster
-    const std::vector<Spec> known = roots[0].node->outputs();
-    return evaluate_one(*roots[0].node, *inputs, account, ask, known);
+    return evaluate_alone(*roots[0].node, account, ask);
   }
   std::vector<Operand> pending;  // every output of each root: a node keeps all its values or none
   for (const Operand& root : roots) {
@@ -93,9 +102,8 @@ Status evaluate(std::span<const Operand> roots, const AccountPtr& account, Buffe
     return too_large(order, pending, bytes, limit);
   }
   // What was moved to disk comes back first: as a known value it is used where it lies.
-  for (const auto& [node, inputs] : order) {
-    if (&node->op() == &unspill_op)
-      SW_RETURN_IF_ERROR(evaluate_one(*node, inputs, account, ask, {}));
+  for (const Scheduled& each : order) {
+    if (&each.node->op() == &unspill_op) SW_RETURN_IF_ERROR(evaluate_one(each, account, ask));
   }
   std::erase_if(order, [](const Scheduled& each) { return &each.node->op() == &unspill_op; });
   // One small op needs no plan; a large loop is spread over the CPUs by one.

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "spillway/base/few.h"
 #include "spillway/graph/control.h"
 
 namespace spillway::graph {
 namespace {
 
 constexpr int kMostPending = 1 << 20;
+constexpr std::size_t kFewInputs = 4;
 std::atomic<std::int64_t> serials{0};
 
 // Operands on their way out. Deep graphs must not recurse.
@@ -121,24 +123,27 @@ Node::Node(const OpDef& op, std::vector<Operand> inputs, Attrs attrs, SitePtr si
       attrs_(std::move(attrs)),
       site_(std::move(site)),
       serial_(serials.fetch_add(1, std::memory_order_relaxed)),
+      arity_(inputs.size()),
       inputs_(std::move(inputs)) {}
+
+struct Node::Made final : Node {
+  template <class... Args>
+  explicit Made(const OpDef& op, Args&&... args) : Node(op, std::forward<Args>(args)...) {}
+};
 
 std::int64_t next_serial() { return serials.load(std::memory_order_relaxed); }
 
 Result<NodePtr> Node::make(const OpDef& op, std::vector<Operand> inputs, Attrs attrs,
                            SitePtr site) {
-  std::vector<Spec> specs;
-  std::vector<const Tensor*> constants;
-  std::vector<std::optional<Shape>> shapes;
-  specs.reserve(inputs.size());
-  constants.reserve(inputs.size());
-  shapes.reserve(inputs.size());
+  Few<Spec, kFewInputs> specs(inputs.size());
+  Few<const Tensor*, kFewInputs> constants(inputs.size());
+  Few<std::optional<Shape>, kFewInputs> shapes(inputs.size());
   bool symbolic = attrs.get_or("per_row", false);  // drawn in a call, for its rows
   int pending = 1;
   for (const Operand& input : inputs) {
-    specs.push_back(input.spec());
-    constants.push_back(input.value());
-    shapes.push_back(input.spec().shape.rank() <= 1 ? value_as_shape(input) : std::nullopt);
+    const Spec& spec = specs.emplace_back(input.spec());
+    constants.emplace_back(input.value());
+    shapes.emplace_back(spec.shape.rank() <= 1 ? value_as_shape(input) : std::nullopt);
     symbolic |= input.node->symbolic();
     if (!input.node->evaluated()) pending = std::min(pending + input.node->pending(), kMostPending);
   }
@@ -151,44 +156,39 @@ Result<NodePtr> Node::make(const OpDef& op, std::vector<Operand> inputs, Attrs a
         std::string(op.name) + ": " + status.edit().message + name_operands(inputs);
     return status;
   }
-  auto node =
-      std::shared_ptr<Node>(new Node(op, std::move(inputs), std::move(attrs), std::move(site)));
-  node->outputs_ = std::move(infer.outputs());
+  auto node = std::make_shared<Made>(op, std::move(inputs), std::move(attrs), std::move(site));
+  node->inferred_ = std::move(infer.outputs());
   node->symbolic_ = symbolic;
   node->pending_ = pending;
   return NodePtr(std::move(node));
 }
 
 NodePtr Node::constant(Tensor value, SitePtr site) {
-  auto node = std::shared_ptr<Node>(new Node(constant_op, {}, {}, std::move(site)));
-  node->known_.push_back(Spec{value.dtype(), value.shape()});
+  auto node = std::make_shared<Made>(constant_op, std::vector<Operand>(), Attrs(), std::move(site));
+  node->inferred_.push_back(Spec{value.dtype(), value.shape()});
   node->values_.push_back(std::move(value));
   node->evaluated_.store(true, std::memory_order_release);
   return node;
 }
 
 NodePtr Node::deferred(const Node& node) {
-  auto copy = std::shared_ptr<Node>(new Node(*node.op_, node.inputs(), node.attrs_, node.site_));
-  copy->outputs_ = node.outputs_;
+  auto copy = std::make_shared<Made>(*node.op_, node.inputs(), node.attrs_, node.site_);
+  copy->inferred_ = node.inferred_;
   copy->symbolic_ = true;
   copy->pending_ = node.pending_;
   return copy;
 }
 
 NodePtr Node::parameter(Spec spec, SitePtr site) {
-  auto node = std::shared_ptr<Node>(new Node(parameter_op, {}, {}, std::move(site)));
-  node->outputs_.push_back(std::move(spec));
+  auto node =
+      std::make_shared<Made>(parameter_op, std::vector<Operand>(), Attrs(), std::move(site));
+  node->inferred_.push_back(std::move(spec));
   node->symbolic_ = true;
   return node;
 }
 
 Node::~Node() {
-  std::vector<Operand> inputs;
-  {
-    const MutexLock lock(mutex_);
-    inputs.swap(inputs_);
-  }
-  if (!inputs.empty()) release(std::move(inputs));
+  if (!inputs_.empty()) release(std::move(inputs_));
 }
 
 std::vector<Operand> Node::inputs() const {
@@ -208,7 +208,12 @@ void Node::set_values(std::vector<Tensor> values) const {
     const MutexLock lock(mutex_);
     if (evaluated_.load(std::memory_order_relaxed)) return;
     values_ = std::move(values);
-    for (const Tensor& value : values_) known_.push_back({value.dtype(), value.shape()});
+    const auto as_inferred = [](const Tensor& value, const Spec& spec) {
+      return value.dtype() == spec.dtype && value.shape() == spec.shape;
+    };
+    if (!std::ranges::equal(values_, inferred_, as_inferred)) {
+      for (const Tensor& value : values_) known_.push_back({value.dtype(), value.shape()});
+    }
     inputs.swap(inputs_);
     evaluated_.store(true, std::memory_order_release);
   }

@@ -52,7 +52,11 @@ class Node {
   const OpDef& op() const { return *op_; }
   const Attrs& attrs() const { return attrs_; }
   // What was inferred; once evaluated, what the values are.
-  const std::vector<Spec>& outputs() const { return evaluated() ? known_ : outputs_; }
+  const std::vector<Spec>& outputs() const {
+    return evaluated() && !known_.empty() ? known_ : inferred_;
+  }
+  // What was inferred when it was made.
+  const std::vector<Spec>& inferred() const { return inferred_; }
   const SitePtr& site() const { return site_; }
   std::string line() const { return site_ == nullptr ? std::string() : site_->describe(); }
   // Depends on a parameter, or is deferred: has no value outside a call.
@@ -64,6 +68,17 @@ class Node {
   std::vector<Operand> inputs() const;
   // The inputs while it is pending; nullopt once evaluated.
   std::optional<std::vector<Operand>> pending_inputs() const;
+  // How many inputs it was made with.
+  std::size_t arity() const { return arity_; }
+  // Hands the values of the inputs to `take`, one by one; only where all of them are known. False
+  // once evaluated.
+  template <class Take>
+  bool take_inputs(Take take) const {
+    const MutexLock lock(mutex_);
+    if (evaluated_.load(std::memory_order_relaxed)) return false;
+    for (const Operand& input : inputs_) take(*input.value());
+    return true;
+  }
   // Grows with every node made: tells what was traced since some moment.
   std::int64_t serial() const { return serial_; }
   // How many nodes must run for this one, at most; saturates.
@@ -73,19 +88,21 @@ class Node {
   void set_values(std::vector<Tensor> values) const;
 
  private:
+  struct Made;  // what make_shared can make
   Node(const OpDef& op, std::vector<Operand> inputs, Attrs attrs, SitePtr site);
 
   const OpDef* const op_;
   const Attrs attrs_;
   const SitePtr site_;
   const std::int64_t serial_;
-  std::vector<Spec> outputs_;
+  const std::size_t arity_;
+  std::vector<Spec> inferred_;
   bool symbolic_ = false;
   int pending_ = 0;
   mutable Mutex mutex_;
   mutable std::vector<Operand> inputs_ SW_GUARDED_BY(mutex_);
   mutable std::vector<Tensor> values_;  // written once, before evaluated_; so is known_
-  mutable std::vector<Spec> known_;
+  mutable std::vector<Spec> known_;     // empty: as inferred
   mutable std::atomic<bool> evaluated_{false};
 };
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
 #include <optional>
 
+#include "spillway/base/few.h"
 #include "spillway/graph/fold.h"
 #include "spillway/graph/fused.h"
 #include "spillway/graph/transposition.h"
@@ -14,6 +16,7 @@ namespace {
 
 constexpr std::size_t kOnStack = 32 * 1024;
 constexpr std::size_t kMostDirect = 4;  // operands of a loop that is run as it is
+constexpr std::size_t kFewInputs = 4;
 
 // Scratch that small ops need not allocate.
 class Scratch {
@@ -31,19 +34,54 @@ class Scratch {
   std::optional<Buffer> heap_;
 };
 
-// Where nothing is broadcast: items lie as the loop wants them.
+// How an operand of a loop lies in a block of so many items.
+std::size_t block_bytes(const Tensor& input, std::int64_t items) {
+  const std::size_t bytes = static_cast<std::size_t>(items) * size_of(input.dtype());
+  return (bytes + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment;
+}
+
+// Whether each operand has an item for each of the result's, or one for all of them, which then
+// lies there as often as a block has items.
+bool is_direct(std::span<const Tensor> inputs, const Tensor& out) {
+  if (inputs.size() > kMostDirect) return false;
+  std::size_t repeated = 0;
+  for (const Tensor& input : inputs) {
+    if (input.count() == out.count()) continue;
+    if (input.count() != 1) return false;
+    repeated += block_bytes(input, std::min(Fused::kBlock, out.count()));
+  }
+  return repeated <= kOnStack;
+}
+
+void repeat(const Tensor& item, std::size_t bytes, std::byte* to) {
+  std::size_t have = size_of(item.dtype());
+  std::memcpy(to, item.data(), have);
+  for (; have < bytes; have *= 2) std::memcpy(to + have, to, std::min(have, bytes - have));
+}
+
 Status run_direct(const Loop& loop, std::span<const Tensor> inputs, Tensor& out, const Call& call) {
+  alignas(Buffer::kAlignment) std::array<std::byte, kOnStack> room;  // not cleared
+  std::size_t used = 0;
   std::array<const std::byte*, kMostDirect> in{};
-  std::byte* const to = out.mutable_data();
-  const std::size_t item = size_of(out.dtype());
-  for (std::int64_t first = 0; first < out.count(); first += Fused::kBlock) {
-    const auto at = static_cast<std::size_t>(first);
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      in[i] = inputs[i].data() + at * size_of(inputs[i].dtype());
+  std::array<std::size_t, kMostDirect> step{};
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].count() == out.count()) {
+      in[i] = inputs[i].data();
+      step[i] = size_of(inputs[i].dtype());
+    } else {
+      const std::size_t bytes = block_bytes(inputs[i], std::min(Fused::kBlock, out.count()));
+      repeat(inputs[i], bytes, room.data() + used);
+      in[i] = room.data() + used;
+      used += bytes;
     }
+  }
+  std::byte* to = out.mutable_data();
+  for (std::int64_t first = 0; first < out.count(); first += Fused::kBlock) {
     const std::int64_t n = std::min(Fused::kBlock, out.count() - first);
-    const auto failed = loop.fn({in.data(), to + at * item, n, first, loop.data.get(), &call});
+    const auto failed = loop.fn({in.data(), to, n, first, loop.data.get(), &call});
     if (failed >= 0) return bad_data(Code::kInvalidArgument, loop.failure);
+    for (std::size_t i = 0; i < inputs.size(); ++i) in[i] += static_cast<std::size_t>(n) * step[i];
+    to += static_cast<std::size_t>(n) * size_of(out.dtype());
   }
   return {};
 }
@@ -58,10 +96,7 @@ Status run_loop(const OpDef& op, const Prepare& prepare, std::span<const Tensor>
                 Tensor& out, const Call& call, const Payer& where) {
   SW_ASSIGN(Loop loop, op.loop(prepare));
   if (loop.fn == nullptr) return internal_bug(op.name, ": no loop for ", name_of(out.dtype()));
-  const auto whole = [&](const Tensor& input) { return input.count() == out.count(); };
-  if (inputs.size() <= kMostDirect && std::all_of(inputs.begin(), inputs.end(), whole)) {
-    return run_direct(loop, inputs, out, call);
-  }
+  if (is_direct(inputs, out)) return run_direct(loop, inputs, out, call);
   Fused fused(out.shape());
   std::vector<Fused::Ref> refs;
   std::vector<const std::byte*> sources;
@@ -130,14 +165,12 @@ Result<std::vector<Tensor>> run_op(const OpDef& op, std::span<const Tensor> inpu
     SW_RETURN_IF_ERROR(op.compute(compute));
     return std::move(compute.outputs);
   }
-  std::vector<Spec> specs;
-  std::vector<const Tensor*> constants;
+  Few<Spec, kFewInputs> specs(inputs.size());
+  Few<const Tensor*, kFewInputs> constants(inputs.size());
   std::vector<Spec> inferred;
-  specs.reserve(inputs.size());
-  constants.reserve(inputs.size());
   for (const Tensor& input : inputs) {
-    specs.push_back({input.dtype(), input.shape()});
-    constants.push_back(&input);
+    specs.emplace_back(input.dtype(), input.shape());
+    constants.emplace_back(&input);
   }
   if (known.empty()) {
     std::vector<std::optional<Shape>> shapes;
@@ -162,13 +195,11 @@ Result<std::vector<Tensor>> run_op(const OpDef& op, std::span<const Tensor> inpu
     SW_RETURN_IF_ERROR(run_fold(op, prepare, inputs[0], outputs[0], {account, ask}));
   } else {
     SW_ASSIGN(const KernelPtr kernel, op.prepare(prepare));
-    std::vector<const std::byte*> in;
-    std::vector<std::byte*> out;
-    in.reserve(inputs.size());
-    out.reserve(outputs.size());
+    Few<const std::byte*, kFewInputs> in(inputs.size());
+    Few<std::byte*, kFewInputs> out(outputs.size());
     for (const Tensor& input : inputs)
-      in.push_back(is_plain(input.dtype()) ? input.data() : nullptr);
-    for (Tensor& output : outputs) out.push_back(output.mutable_data());
+      in.emplace_back(is_plain(input.dtype()) ? input.data() : nullptr);
+    for (Tensor& output : outputs) out.emplace_back(output.mutable_data());
     Scratch scratch;
     SW_RETURN_IF_ERROR(scratch.reserve(kernel->scratch(), account, ask));
     SW_RETURN_IF_ERROR(kernel->run(in.data(), out.data(), scratch.data()));

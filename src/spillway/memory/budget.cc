@@ -297,7 +297,7 @@ void Budget::refresh() {
     effective_ = limit_;
     return;
   }
-  const std::int64_t now = now_ns();
+  const std::int64_t now = coarse_now_ns();  // asked for every buffer
   if (now - sampled_at_ < kSampleEveryNs) return;
   const std::int64_t since = sampled_at_ == 0 ? 0 : now - sampled_at_;
   const bool first = sampled_at_ == 0;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <cstring>
 #include <memory>
 
 #include "spillway/base/bytes.h"
@@ -81,6 +83,33 @@ TEST_F(BudgetTest, BytesShownToTheUserCountOnceWhoeverPaysForThemNow) {
   buffer.note_exported(false);
   EXPECT_EQ(budget.exported(), 0U);
   for (const LedgerRow& row : budget.ledger().rows) EXPECT_EQ(row.exported, 0U) << row.name;
+}
+
+TEST_F(BudgetTest, ASharedBufferIsAlignedAndPaidForAsLongAsAnybodyHasIt) {
+  Budget budget(kMiB);
+  const AccountPtr maker = budget.open_account("maker");
+  for (const std::size_t bytes : {0, 1, 63, 64, 511, 512, 513, 5000}) {
+    auto made = Buffer::share(maker, bytes, Buffer::Ask::kRequired);
+    ASSERT_TRUE(made.ok());
+    BufferPtr buffer = std::move(made).value();
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer->data()) % Buffer::kAlignment, 0U);
+    EXPECT_EQ(buffer->size(), bytes);
+    EXPECT_EQ(budget.used(), buffer->charged());
+    EXPECT_GE(buffer->charged(), bytes);
+    std::memset(buffer->data(), 0xff, buffer->charged());  // all of it is there, and nothing else
+    const BufferPtr other = buffer;
+    buffer.reset();
+    EXPECT_GE(budget.used(), bytes);
+  }
+  EXPECT_EQ(budget.used(), 0U);
+}
+
+TEST_F(BudgetTest, ASmallSharedBufferIsRefusedLikeAnyOther) {
+  const auto full = maker_->try_reserve(1000);
+  EXPECT_FALSE(Buffer::share(maker_, 8, Buffer::Ask::kOptional).ok());
+  EXPECT_EQ(budget_.used(), 1000U);
+  EXPECT_TRUE(Buffer::share(maker_, 8, Buffer::Ask::kOwed).ok());
+  EXPECT_EQ(budget_.used(), 1000U);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "spillway/memory/buffer.h"
 
+#include <cassert>
 #include <cstdlib>
 
 #include "spillway/base/bytes.h"
@@ -11,6 +12,7 @@ Buffer::Buffer(Buffer&& other) noexcept { *this = std::move(other); }
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
   if (this == &other) return *this;
+  assert(other.origin_ != Origin::kBehind);
   free();
   reservation_ = std::move(other.reservation_);
   data_ = std::exchange(other.data_, nullptr);
@@ -21,37 +23,42 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
   return *this;
 }
 
+// The capacity, asked for as the size.
+Status Buffer::reserve(const AccountPtr& account, Ask ask) {
+  switch (ask) {
+    case Ask::kRequired: {
+      SW_ASSIGN(reservation_, account->reserve(capacity_));
+      break;
+    }
+    case Ask::kOptional: {
+      auto got = account->try_reserve(capacity_);
+      if (!got) return out_of_resource(account->name(), ": no room now for ", format_bytes(size_));
+      reservation_ = std::move(*got);
+      break;
+    }
+    case Ask::kOwed:
+      reservation_ = account->charge(capacity_);
+      break;
+  }
+  return {};
+}
+
 Result<Buffer> Buffer::allocate(const AccountPtr& account, std::size_t bytes, Ask ask) {
   const bool large = bytes >= SlabPool::kLeast;
-  const std::size_t capacity =
-      large ? SlabPool::capacity_for(bytes) : (bytes / kAlignment + 1) * kAlignment;
+  const std::size_t capacity = large ? SlabPool::capacity_for(bytes) : small_capacity(bytes);
   Buffer out;
+  out.size_ = bytes;
+  out.capacity_ = capacity;
   if (large) {
     SlabPool::Slab idle = SlabPool::process().take_idle(capacity, account);
     if (idle.data != nullptr) {
       out.data_ = idle.data;
       out.reservation_ = std::move(idle.reservation);
       out.origin_ = Origin::kSlab;
-      out.size_ = bytes;
-      out.capacity_ = capacity;
       return out;
     }
   }
-  switch (ask) {
-    case Ask::kRequired: {
-      SW_ASSIGN(out.reservation_, account->reserve(capacity));
-      break;
-    }
-    case Ask::kOptional: {
-      auto got = account->try_reserve(capacity);
-      if (!got) return out_of_resource(account->name(), ": no room now for ", format_bytes(bytes));
-      out.reservation_ = std::move(*got);
-      break;
-    }
-    case Ask::kOwed:
-      out.reservation_ = account->charge(capacity);
-      break;
-  }
+  SW_RETURN_IF_ERROR(out.reserve(account, ask));
   if (large) {
     out.data_ = SlabPool::map(capacity);
     out.origin_ = Origin::kSlab;
@@ -64,9 +71,49 @@ Result<Buffer> Buffer::allocate(const AccountPtr& account, std::size_t bytes, As
     out.origin_ = Origin::kNone;
     return out_of_resource(account->name(), ": the system refused ", format_bytes(bytes));
   }
-  out.size_ = bytes;
-  out.capacity_ = capacity;
   return out;
+}
+
+namespace {
+
+// Bytes up to which they lie behind their buffer: with it they still come from malloc's
+// per-thread lists, which aligned_alloc does not use.
+constexpr std::size_t kMostBehind = 512;
+
+// Gives an object `room` bytes of memory behind it.
+template <class T>
+struct RoomBehind {
+  using value_type = T;
+  explicit RoomBehind(std::size_t bytes) : room(bytes) {}
+  template <class U>
+  explicit(false) RoomBehind(const RoomBehind<U>& other) : room(other.room) {}
+  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T) + room)); }
+  void deallocate(T* object, std::size_t) { ::operator delete(object); }
+  bool operator==(const RoomBehind&) const = default;
+  std::size_t room;
+};
+
+}  // namespace
+
+// Lets allocate_shared make one.
+struct Buffer::Small : Buffer {};
+
+Result<BufferPtr> Buffer::share(const AccountPtr& account, std::size_t bytes, Ask ask) {
+  if (bytes > kMostBehind) {
+    SW_ASSIGN(Buffer out, allocate(account, bytes, ask));
+    return std::make_shared<Buffer>(std::move(out));
+  }
+  const std::size_t capacity = small_capacity(bytes);
+  std::size_t room = capacity + kAlignment;
+  auto out = std::allocate_shared<Small>(RoomBehind<Small>(room));
+  out->size_ = bytes;
+  out->capacity_ = capacity;
+  SW_RETURN_IF_ERROR(out->reserve(account, ask));
+  out->touch();
+  void* behind = out.get() + 1;
+  out->data_ = static_cast<std::byte*>(std::align(kAlignment, capacity, behind, room));
+  out->origin_ = Origin::kBehind;
+  return BufferPtr(std::move(out));
 }
 
 Buffer Buffer::adopt(std::byte* data, std::size_t bytes, std::shared_ptr<void> keep,
@@ -96,6 +143,7 @@ void Buffer::note_exported(bool by_user) {
 void Buffer::free() {
   switch (origin_) {
     case Origin::kNone:
+    case Origin::kBehind:
       break;
     case Origin::kMalloc:
       std::free(data_);

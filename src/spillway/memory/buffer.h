@@ -24,6 +24,10 @@ class Buffer {
   enum class Ask : unsigned char { kOptional, kRequired, kOwed };
 
   static Result<Buffer> allocate(const AccountPtr& account, std::size_t bytes, Ask ask);
+  // The same, to be shared. Few bytes lie in one piece of memory with their buffer and its count:
+  // small tensors come and go by the million.
+  static Result<std::shared_ptr<Buffer>> share(const AccountPtr& account, std::size_t bytes,
+                                               Ask ask);
 
   // Bytes that belong to somebody else; `keep` is dropped with the buffer. `charged` is what of
   // them counts as ours (0: the user's own, untracked).
@@ -50,8 +54,14 @@ class Buffer {
   void note_exported(bool by_user);
 
  private:
-  enum class Origin : unsigned char { kNone, kMalloc, kSlab, kAdopted };
+  // kBehind: in the memory behind the object, which must stay where it is.
+  enum class Origin : unsigned char { kNone, kMalloc, kSlab, kAdopted, kBehind };
+  struct Small;
   Buffer() = default;
+  static std::size_t small_capacity(std::size_t bytes) {
+    return (bytes / kAlignment + 1) * kAlignment;
+  }
+  Status reserve(const AccountPtr& account, Ask ask);
   void free();
 
   Reservation reservation_;

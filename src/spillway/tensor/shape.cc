@@ -25,6 +25,13 @@ std::int64_t Shape::count() const {
 
 Shape Shape::with_leading(std::int64_t dim) const {
   if (!has_rank()) return unknown_rank();
+  if (rank_ < kInline) {
+    Shape out;
+    out.rank_ = rank_ + 1;
+    out.inline_[0] = dim;
+    std::ranges::copy(dims(), out.inline_.begin() + 1);
+    return out;
+  }
   std::vector<std::int64_t> all{dim};
   all.insert(all.end(), dims().begin(), dims().end());
   return Shape(std::span<const std::int64_t>(all));

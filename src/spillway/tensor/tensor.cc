@@ -88,10 +88,9 @@ bool Tensor::equals(const Tensor& other) const {
 
 Result<Tensor> make_tensor(const AccountPtr& account, DType dtype, const Shape& shape,
                            Buffer::Ask ask) {
-  SW_ASSIGN(
-      Buffer buffer,
-      Buffer::allocate(account, static_cast<std::size_t>(shape.count()) * size_of(dtype), ask));
-  return Tensor(dtype, shape, std::make_shared<Buffer>(std::move(buffer)));
+  SW_ASSIGN(BufferPtr buffer,
+            Buffer::share(account, static_cast<std::size_t>(shape.count()) * size_of(dtype), ask));
+  return Tensor(dtype, shape, std::move(buffer));
 }
 
 namespace {
@@ -100,11 +99,10 @@ namespace {
 Result<StringData> make_string_data(const AccountPtr& account, std::int64_t count,
                                     std::size_t bytes, Buffer::Ask ask) {
   SW_ASSIGN(
-      Buffer offsets,
-      Buffer::allocate(account, static_cast<std::size_t>(count + 1) * sizeof(std::int64_t), ask));
-  SW_ASSIGN(Buffer data, Buffer::allocate(account, bytes, ask));
-  return StringData{std::make_shared<Buffer>(std::move(offsets)),
-                    std::make_shared<Buffer>(std::move(data))};
+      BufferPtr offsets,
+      Buffer::share(account, static_cast<std::size_t>(count + 1) * sizeof(std::int64_t), ask));
+  SW_ASSIGN(BufferPtr data, Buffer::share(account, bytes, ask));
+  return StringData{std::move(offsets), std::move(data)};
 }
 
 // Fills string data item by item.
