@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import collections
+import itertools
 import math
 import operator
 import types
@@ -31,8 +32,8 @@ ones ones_like outer pad prod repeat result_type roll round shape size sort stac
 var where zeros zeros_like
 """
 _NUMPY_VIEWS = """
-all amax amin any asarray broadcast_to diff dtype expand_dims flip max min moveaxis ravel reshape split
-squeeze swapaxes transpose
+all amax amin any asarray broadcast_to diff dtype expand_dims flip max min moveaxis ravel reshape
+split squeeze swapaxes transpose
 """
 _METHODS = """
 _asdict _replace as_list assert_has_rank astype batch cache cardinality concatenate copy count
@@ -57,16 +58,12 @@ append clear copy extend get insert items keys pop popitem reverse setdefault up
 """
 # Methods that ask nothing of what is in their object.
 STRUCTURAL = frozenset(_STRUCTURAL.split())
+_OUT = """
+all:2 amax:2 amin:2 any:2 argmax:2 argmin:2 clip:3 concatenate:2 cumprod:3 cumsum:3 dot:2 max:2
+mean:3 min:2 outer:2 prod:3 round:2 stack:2 std:3 sum:3 take:3 trace:5 var:3
+"""
 # Before how many arguments `out` comes, where it can be given by position.
-_OUT_AT = {
-    name: int(at)
-    for name, at in (
-        each.split(":")
-        for each in """all:2 amax:2 amin:2 any:2 argmax:2 argmin:2 clip:3 concatenate:2 cumsum:3
-        cumprod:3 dot:2 max:2 mean:3 min:2 outer:2 prod:3 round:2 stack:2 std:3 sum:3 take:3 var:3
-        trace:5 squeeze:9 nonzero:9""".split()
-    )
-}
+_OUT_AT = {name: int(at) for name, at in (each.split(":") for each in _OUT.split())}
 _OF_DICT = "copy get items keys values"
 _OF_LIST = "copy count index"
 _OF_SET = """
@@ -78,7 +75,7 @@ mean min nonzero prod ravel repeat reshape round searchsorted squeeze std sum sw
 tolist trace transpose var view
 """
 # Methods that leave a captured object as it was.
-_READING = {
+_READING: dict[type, frozenset[str]] = {
     kind: frozenset(names.split())
     for kind, names in (
         (dict, _OF_DICT),
@@ -99,6 +96,7 @@ _scalar = _ids(builtins, _SCALAR) | frozenset(
     id(value) for value in vars(math).values() if builtins.callable(value)
 )
 _making = _ids(builtins, _MAKING) | {id(collections.OrderedDict), id(collections.namedtuple)}
+_making |= _ids(itertools, "chain combinations pairwise permutations product repeat zip_longest")
 _handing_on = _ids(builtins, _HANDING_ON)
 _numpy_new, _numpy_views = _ids(np, _NUMPY_NEW), _ids(np, _NUMPY_VIEWS)
 _gathering = _ids(builtins, "enumerate iter len list reversed tuple zip")
@@ -168,7 +166,7 @@ def callable(value: Any) -> bool:
     """Whether calling it has no effects, as long as using what it is called with has none."""
     if id(value) in _known:
         return True
-    kind = type(value)
+    kind = statics.kind_of(value)
     if kind is np.ufunc:  # one that knows objects only calls a Python function
         return any("O" not in types_of for types_of in value.types)
     if issubclass(kind, type):
@@ -241,7 +239,7 @@ def changes_first(value: Any) -> bool:
 
 def method(owner: Any, name: str) -> bool:
     """Whether calling a method of a captured object has no effects."""
-    kind = type(owner)
+    kind = statics.kind_of(owner)
     if ours(kind):
         return name not in CHANGING and not stateful(kind)
     if kind in (str, bytes, int, float, bool, complex, tuple, frozenset, range) or of_numpy(kind):
@@ -251,7 +249,10 @@ def method(owner: Any, name: str) -> bool:
 
 def name_of(value: Any) -> str:
     """A name for messages."""
-    if type(value) in (types.FunctionType, types.BuiltinFunctionType) or statics.ordinary(value):
+    if statics.kind_of(value) in (
+        types.FunctionType,
+        types.BuiltinFunctionType,
+    ) or statics.ordinary(value):
         module, name = value.__module__, value.__qualname__
         return f"{module}.{name}" if module and module != "builtins" else str(name)
     if type(value) is np.ufunc:

@@ -6,8 +6,10 @@ What it does not know it refuses: an opcode of a later Python, a stack that does
 from __future__ import annotations
 
 import bisect
+import builtins
 import dis
 import functools
+import heapq
 import sys
 import types
 from typing import Any
@@ -22,7 +24,8 @@ _DEPTH = 12
 @functools.lru_cache(maxsize=256)
 def _disassembled(code: types.CodeType) -> tuple[list[Any], list[int], dict[int, int], Any]:
     """Instructions, their lines, where each offset is, and who handles an exception of each."""
-    kept, lines, line = [], [], code.co_firstlineno
+    kept: list[dis.Instruction] = []
+    lines, line = [], code.co_firstlineno
     at: dict[int, int] = {}
     for instruction in dis.get_instructions(code):
         if instruction.starts_line:
@@ -62,12 +65,12 @@ class Walk(Opcodes):
         states: dict[int, State] = {0: State([], dict(arguments))}
         todo = [0]
         while todo:
-            index = todo.pop()
+            index = heapq.heappop(todo)  # the first one: what follows sees all its ways at once
             instruction, self.line = instructions[index], lines[index]
-            self.world.steps -= 1
+            before = states[index]
+            self.world.steps -= 1 + len(before.names) // 16  # which are copied
             if self.world.steps < 0:
                 self.deny("is too long to be sure")
-            before = states[index]
             ways: list[tuple[int, State]] = []
             if index in handlers:
                 target, depth, pushed = handlers[index]
@@ -87,7 +90,7 @@ class Walk(Opcodes):
                 elif not known.merge(state):
                     continue
                 if target not in todo:
-                    todo.append(target)
+                    heapq.heappush(todo, target)
         if self.code.co_flags & GENERATOR:
             return holding([self.result] if self.result is not None else [])
         return OWN if self.result is None else self.result
@@ -110,6 +113,26 @@ class Walk(Opcodes):
             defaults = (*function.defaults, value)
             function = Inner(function.code, defaults, function.free, function.names)
         self.push(function)
+
+    def _load_super_attr(self, i: dis.Instruction) -> None:
+        _, kind, instance = self.take(3)
+        parent = self.parent(kind, instance)
+        method = bool((i.arg or 0) & 1)
+        value = self.world.attribute(self, parent, str(i.argval))
+        self.push(*([value, NULL] if method else [value]))
+
+    def _import_name(self, i: dis.Instruction) -> None:
+        level, names = self.take(2)
+        found = sys.modules.get(str(i.argval))
+        if names == Known(None):
+            found = sys.modules.get(str(i.argval).partition(".")[0]) if found else None
+        ordinary = self.lookup("__import__") == Known(builtins.__import__)
+        if type(found) is not types.ModuleType or level != Known(0) or not ordinary:
+            self.deny("imports a module")  # for the first time: that runs it
+        self.push(Known(found))
+
+    def _import_from(self, i: dis.Instruction) -> None:
+        self.push(self.world.attribute(self, self.state.stack[-1], str(i.argval)))
 
     def _kw_names(self, i: dis.Instruction) -> None:
         self.keywords = tuple(i.argval) if isinstance(i.argval, tuple) else ()

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,10 @@ import numpy as np
 from spillway import allowed, statics
 
 _NOTHING, _HARMLESS, _ANYTHING = 0, 1, 2
+_seen: dict[int, tuple[Any, bool]] = {}  # the object too: so that its id is not another's
+_keys: dict[int, tuple[Any, bool]] = {}
 _MOST_ITEMS = 10_000
+_FEW = 32
 
 _SCALARS = frozenset((bool, int, float, complex, str, bytes, type(None), type(...)))
 _CONTAINERS = (list, tuple, dict, set, frozenset)
@@ -73,10 +77,37 @@ class Inner:
     names: Any = None
 
 
+@dataclass(frozen=True)
+class OneOf:
+    """One of a few: what a loop over a captured list of functions gives."""
+
+    labels: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Items:
+    """Goes through a few."""
+
+    labels: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Parent:
+    """`super()`: the class that asks, and the object."""
+
+    kind: Known
+    instance: Known
+
+
 def settle(label: Any) -> Value:
     """A label without identity."""
     if type(label) is Value:
         return label
+    if type(label) is OneOf:
+        joined: Value = join_all(map(settle, label.labels))
+        return joined
+    if type(label) is Items:
+        return holding(label.labels)
     if type(label) is Known:
         if scalar(label.value):
             return OWN
@@ -95,6 +126,22 @@ def join(a: Any, b: Any) -> Any:
         return a
     a, b = settle(a), settle(b)
     return Value(a.mine and b.mine, max(a.inside, b.inside))
+
+
+def join_all(labels: Any) -> Any:
+    """One of these."""
+    return functools.reduce(join, labels)
+
+
+def items_of(owner: Any) -> Any:
+    """What a captured list or tuple of a few has in it, one by one; None: it has too many."""
+    if (
+        type(owner) is Known
+        and statics.kind_of(owner.value) in (list, tuple)
+        and 0 < len(owner.value) <= _FEW
+    ):
+        return Items(tuple(map(Known, owner.value)))
+    return None
 
 
 def holding(labels: Any) -> Value:
@@ -121,8 +168,10 @@ def within(label: Value, stored: int) -> Value:
 
 def readable(label: Any, stored: int = _NOTHING) -> bool:
     """Whether its operators, its text, its truth and its length are Python's own or ours."""
+    if type(label) is OneOf:
+        return all(readable(each, stored) for each in label.labels)
     if type(label) is Known:
-        kind = type(label.value)
+        kind = statics.kind_of(label.value)
         if kind in _FUNCTIONS or kind is types.ModuleType or kind is types.MethodType:
             return True
         if statics.ordinary(label.value) or statics.bland(kind):
@@ -133,36 +182,42 @@ def readable(label: Any, stored: int = _NOTHING) -> bool:
 def iterable(label: Any) -> bool:
     """Whether going through it leaves it as it was."""
     if type(label) is Known:
-        return type(label.value) in _CONTAINERS or harmless(label.value)
+        return statics.kind_of(label.value) in _CONTAINERS or harmless(label.value)
     return settle(label) != UNKNOWN
 
 
 def keys_are_plain(value: Any) -> bool:
     """Whether looking something up in this dict compares nothing of the user's."""
-    return len(value) <= _MOST_ITEMS and all(map(scalar, value))
+    found = _keys.get(id(value))
+    if found is None or found[0] is not value:
+        found = (
+            value,
+            all(type(key) is str for key in value)
+            or (len(value) <= _MOST_ITEMS and all(map(scalar, value))),
+        )
+        _keys[id(value)] = found
+    return found[1]
 
 
 def may_change(label: Any) -> bool:
     """Whether `label += ...` could change an object of others instead of making a new one."""
     if type(label) is Known:
         value = label.value
-        immutable = scalar(value) or type(value) in (range, slice, tuple, frozenset)
+        immutable = scalar(value) or statics.kind_of(value) in (range, slice, tuple, frozenset)
         return not immutable and not allowed.ours(type(value))
     return not settle(label).mine
 
 
 def scalar(value: Any) -> bool:
     """Whether it cannot be changed and its operators are Python's or NumPy's own."""
-    kind = type(value)
+    kind = statics.kind_of(value)
     return kind in _SCALARS or allowed.of_numpy(kind) or statics.enumerated(kind)
-
-
-_seen: dict[int, tuple[Any, bool]] = {}  # the object too: so that its id is not another's
 
 
 def forget() -> None:
     """What is harmless now may not be later."""
     _seen.clear()
+    _keys.clear()
 
 
 def harmless(value: Any) -> bool:
@@ -179,7 +234,7 @@ def _harmless(value: Any, count: list[int], depth: int) -> bool:
     count[0] += 1
     if count[0] > _MOST_ITEMS or depth > 8:
         return False
-    kind = type(value)
+    kind = statics.kind_of(value)
     if kind in _SCALARS or kind in (slice, range) or scalar(value):
         return True
     if kind in (np.ndarray, np.memmap):

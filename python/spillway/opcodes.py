@@ -14,14 +14,17 @@ from spillway import statics
 from spillway.labels import (
     NULL,
     OWN,
-    PLAIN,
     UNKNOWN,
     Bound,
+    Items,
     Known,
+    OneOf,
+    Parent,
     State,
     Value,
     holding,
     item,
+    items_of,
     iterable,
     join,
     keys_are_plain,
@@ -88,6 +91,12 @@ class Opcodes:
     def deny(self, why: str) -> Any:
         """Ends the walk: the function runs as Python."""
         raise DeniedError(why, describe(self.code, self.line))
+
+    def parent(self, kind: Any, instance: Any) -> Any:
+        """`super()`."""
+        if not (isinstance(kind, Known) and isinstance(instance, Known)):
+            self.deny("calls super of something that cannot be known before it runs")
+        return Parent(kind, instance)
 
     # ---- The stack ---------------------------------------------------------------------------
 
@@ -223,10 +232,10 @@ class Opcodes:
     _load_classderef = _load_deref
 
     def _store_deref(self, i: dis.Instruction) -> None:
-        name = str(i.argval)
-        if name in self.code.co_freevars:
-            self.deny(f"assigns to {name}, which was made outside")
-        self.world.assign_cell((self.code, name), self.pop())
+        place = self.place(str(i.argval))
+        if isinstance(place, Known):
+            self.deny(f"assigns to {i.argval}, which was made outside")
+        self.world.assign_cell(place, self.pop())
 
     def _delete_deref(self, i: dis.Instruction) -> None:
         if str(i.argval) in self.code.co_freevars:
@@ -275,14 +284,14 @@ class Opcodes:
 
     def subscript(self, owner: Any, key: Any) -> Any:
         """`owner[key]`."""
-        if isinstance(owner, Known) and type(owner.value) in (list, tuple, dict):
+        if isinstance(owner, Known) and statics.kind_of(owner.value) in (list, tuple, dict):
             if type(owner.value) is dict and not keys_are_plain(owner.value):
                 self.deny("looks up an item among keys whose == may have effects")
-            if isinstance(key, Known) and type(key.value) in (int, str, bytes, bool):
+            if isinstance(key, Known) and statics.kind_of(key.value) in (int, str, bytes, bool):
                 try:
                     return Known(owner.value[key.value])
                 except (LookupError, TypeError):
-                    return UNKNOWN
+                    return OWN  # raises: there is none
             self.reads(key)
             return self.item(owner)
         if isinstance(owner, Known) and statics.is_a(owner.value, type):
@@ -433,7 +442,13 @@ class Opcodes:
     def _unpack_sequence(self, i: dis.Instruction) -> None:
         whole = self.pop()
         count = i.arg or 0
-        known = isinstance(whole, Known) and type(whole.value) in (tuple, list)
+        each = whole.labels if isinstance(whole, OneOf) else (whole,)
+        parts = [items_of(label) for label in each]
+        if isinstance(whole, OneOf) and all(p and len(p.labels) == count for p in parts):
+            columns = zip(*(p.labels for p in parts), strict=True)
+            self.push(*[OneOf(column) for column in columns][::-1])
+            return
+        known = isinstance(whole, Known) and statics.kind_of(whole.value) in (tuple, list)
         if known and len(whole.value) == count:
             self.push(*[Known(part) for part in reversed(whole.value)])
             return
@@ -449,6 +464,10 @@ class Opcodes:
 
     def _get_iter(self, i: dis.Instruction) -> None:
         whole = self.pop()
+        few = whole if isinstance(whole, Items) else items_of(whole)
+        if few is not None and not readable(whole):
+            self.push(few)
+            return
         self.iterates(whole)
         self.push(holding([self.item(whole)]))
 
@@ -460,7 +479,7 @@ class Opcodes:
         else:
             after.stack.append(OWN)  # END_FOR takes it and the iterator
         self.jumps.append((i.argval, after))
-        self.push(self.item(over))
+        self.push(OneOf(over.labels) if isinstance(over, Items) else self.item(over))
 
     # ---- Ways --------------------------------------------------------------------------------
 
@@ -558,7 +577,6 @@ _REFUSED = {
     "BEFORE_WITH": "enters a context",
     "BEFORE_ASYNC_WITH": "enters a context",
     "LOAD_SPECIAL": "enters a context",
-    "IMPORT_NAME": "imports a module",
     "SEND": "waits for another coroutine",
     "LOAD_BUILD_CLASS": "makes a class",
     "MATCH_CLASS": "matches classes",

@@ -29,7 +29,10 @@ from spillway.labels import (
     UNKNOWN,
     Bound,
     Inner,
+    Items,
     Known,
+    OneOf,
+    Parent,
     forget,
     handed_on,
     harmless,
@@ -37,6 +40,7 @@ from spillway.labels import (
     item,
     iterable,
     join,
+    join_all,
     readable,
     settle,
     within,
@@ -44,8 +48,9 @@ from spillway.labels import (
 from spillway.opcodes import DeniedError, Opcodes
 
 _ROUNDS = 8
-_STEPS = 50_000  # instructions, in all rounds: 0.2 s
+_STEPS = 30_000  # instructions, in all rounds
 _LAYERS = 50
+_FEW = 32
 _CALLABLE = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
 _VALUES = frozenset(("shape", "dtype", "ndim", "size", "itemsize", "nbytes", "strides"))
 
@@ -88,6 +93,9 @@ class _World:
         self.stored = settle(OWN).inside  # the worst that was put into something made inside
         self.cells: dict[Any, Any] = {}
         self.results: dict[Any, Any] = {}
+        self.earlier: dict[Any, Any] = {}  # of the last round
+        self.assumed: set[Any] = set()
+        self.views: dict[Any, Items] = {}
         self.changed = False
         self.steps = _STEPS
 
@@ -169,15 +177,28 @@ class _World:
     ) -> Any:
         key = (code, id(names), tuple(labels.values()), tuple(free.values()))
         if key in self.results:
+            self.assumed.add(key)
             return self.results[key]
-        self.results[key] = UNKNOWN  # while it calls itself
+        before = self.earlier.get(key)
+        self.results[key] = OWN if before is None else before  # while it calls itself
         result = Walk(self, code, names, free, depth + 1).run(labels)
-        self.results[key] = result
+        if before is not None:
+            result = join(before, result)
+        self.earlier[key] = self.results[key] = result
+        if key in self.assumed:
+            self.changed |= result != (OWN if before is None else before)
         return result
 
     # ---- Attributes --------------------------------------------------------------------------
 
     def attribute(self, walk: Opcodes, owner: Any, name: str) -> Any:
+        if isinstance(owner, OneOf):
+            return OneOf(tuple(self.attribute(walk, each, name) for each in owner.labels))
+        if isinstance(owner, Parent):
+            found = statics.find_after(type(owner.instance.value), owner.kind.value, name)
+            if found is statics.MISSING:
+                walk.deny(f"asks for {name} of super()")
+            return self.found(walk, found, type(owner.instance.value), owner.instance, name)
         if not isinstance(owner, Known):
             if settle(owner) == UNKNOWN:
                 walk.deny(f"asks for {name} of something that cannot be known before it runs")
@@ -206,6 +227,8 @@ class _World:
         if allowed.ours(owner):
             return Known(getattr(owner, name, None))
         found = statics.find(owner, name)
+        if name in ("__name__", "__qualname__") and type(owner) is type:
+            return OWN
         if not statics.ordinary(owner) or found is statics.MISSING:
             walk.deny(f"asks the class {statics.name(owner)} for {name}, which may have effects")
         if issubclass(owner, enum.Enum) and name in owner._member_map_:
@@ -220,9 +243,8 @@ class _World:
         if own_way or inside is None or not statics.ordinary(kind):
             walk.deny(f"asks for {name} of a {statics.name(kind)}, which may have effects")
             return UNKNOWN
-        if issubclass(kind, enum.Enum) and name in ("name", "value"):
-            if type(found) is statics.OF_ENUM:
-                return Known(inside[f"_{name}_"])
+        if name in ("name", "value") and type(found) is statics.OF_ENUM:
+            return Known(inside[f"_{name}_"])
         overrides = type(found) is property or (
             statics.find(type(found), "__set__") is not statics.MISSING
         )
@@ -239,7 +261,7 @@ class _World:
 
     def found(self, walk: Opcodes, found: Any, owner: type, instance: Any, name: str) -> Any:
         """What a class has under a name, asked for by the class or by one of its instances."""
-        kind = type(found)
+        kind = statics.kind_of(found)
         if kind is staticmethod:
             return Known(found.__func__)
         if kind is classmethod and type(found.__func__) is types.FunctionType:
@@ -260,7 +282,7 @@ class _World:
                 return UNKNOWN
         if allowed.wrapper(found):
             return Known(found if instance is None else functools.partial(found, instance.value))
-        if statics.find(kind, "__get__") is statics.MISSING:
+        if statics.find(type(found), "__get__") is statics.MISSING:
             return Known(found)
         if kind is property and instance is None:
             return UNKNOWN
@@ -277,6 +299,9 @@ class _World:
     ) -> Any:
         if isinstance(callee, Inner):
             return self.inner(walk, callee, args, names, spread)
+        if isinstance(callee, OneOf):
+            results = [self.called(walk, each, args, names, spread) for each in callee.labels]
+            return join_all(results)
         if isinstance(callee, Bound):
             return self.method(walk, callee, args, names, spread)
         if not isinstance(callee, Known):
@@ -295,6 +320,9 @@ class _World:
             return self.called(walk, Known(value.func), args, names, spread)
         if allowed.wrapper(value):
             return self.called(walk, Known(value.func), args, names, spread)
+        if value is super and not args:
+            instance = walk.state.names.get(walk.code.co_varnames[0])
+            return walk.parent(self.cell(walk.free.get("__class__")), instance)
         if allowed.looks_only(value):
             return self.looks(walk, value, args)
         if allowed.callable(value):
@@ -311,7 +339,9 @@ class _World:
         if kind is types.BuiltinMethodType and not statics.is_a(
             value.__self__, (types.ModuleType, type(None))
         ):
-            return self.method(walk, Bound(Known(value.__self__), value.__name__), args, names, spread)
+            return self.method(
+                walk, Bound(Known(value.__self__), value.__name__), args, names, spread
+            )
         return walk.deny(f"calls {allowed.name_of(value)}, which may have effects")
 
     def looks(self, walk: Opcodes, value: Any, args: list[Any]) -> Any:
@@ -321,13 +351,15 @@ class _World:
                 walk.deny("makes a class")
             only = args[0]
             return Known(type(only.value)) if isinstance(only, Known) else item(only, self.stored)
-        if value in (isinstance, issubclass):
+        if value is isinstance or value is issubclass:
             first, kinds = args if len(args) == 2 else (UNKNOWN, UNKNOWN)
-            sure = isinstance(kinds, Known) and statics.checks_types(kinds.value)
+            sure = item(kinds, self.stored) != UNKNOWN
+            if isinstance(kinds, Known):
+                sure = statics.checks_types(kinds.value) or allowed.ours(kinds.value)
             if isinstance(first, Known):
                 own = statics.find(type(first.value), "__class__")
                 sure = sure and own is vars(object)["__class__"]
-            if not sure or settle(first) == UNKNOWN and not isinstance(first, Known):
+            if not sure or (settle(first) == UNKNOWN and not isinstance(first, Known)):
                 walk.deny(f"calls {value.__name__}, which may have effects")
         return OWN
 
@@ -370,7 +402,8 @@ class _World:
         given = [self.handed(walk, label, args, value) for label in args]
         made = holding(given)
         at, positional = allowed.out_at(value), len(args) - len(names)
-        targets = [label for name, label in zip(names, args[positional:]) if name == "out"]
+        named = zip(names, args[positional:], strict=True)
+        targets = [label for name, label in named if name == "out"]
         if at is not None:
             targets += args if spread else args[at:positional]
         for target in targets:
@@ -394,6 +427,8 @@ class _World:
 
         What comes of it: the label itself, or the results of its calls.
         """
+        if isinstance(label, OneOf):
+            return join_all([self.handed(walk, each, args, to) for each in label.labels])
         others = [each for each in args if not isinstance(each, (Inner, Bound))]
         given = item(holding(others), self.stored)
         result = self.calls(walk, label, PLAIN if given == OWN else given, len(others))
@@ -409,6 +444,8 @@ class _World:
         return label
 
     def kept(self, walk: Opcodes, label: Any) -> Any:
+        if isinstance(label, OneOf):
+            return join_all([self.kept(walk, each) for each in label.labels])
         result = self.calls(walk, label, PLAIN, 1)
         return label if result is None else result
 
@@ -431,7 +468,7 @@ class _World:
                 return self.allowed(walk, value, [given] * max(count - 1, 1), (), False)
             return None
         own = type(statics.find(type(value), "__call__")) is types.FunctionType
-        if type(value) in _CALLABLE or allowed.wrapper(value) or own:
+        if statics.kind_of(value) in _CALLABLE or allowed.wrapper(value) or own:
             if own and not statics.bland(type(value)):
                 walk.reads(label)
             return join(PLAIN, self.called(walk, label, [given], (), True))
@@ -443,9 +480,9 @@ class _World:
         owner, name = callee.owner, callee.name
         given = [self.handed(walk, label, [owner, *args], name) for label in args]
         at = allowed.method_out_at(name)
-        if "out" in names or len(args) - len(names) > at or (spread and at < 50):
-            if any(item(label, self.stored) != OWN for label in args):
-                walk.deny(f"calls {name}, which changes something that was made outside")
+        has_out = "out" in names or len(args) - len(names) > at or (spread and at < 50)
+        if has_out and any(item(label, self.stored) != OWN for label in args):
+            walk.deny(f"calls {name}, which changes something that was made outside")
         if isinstance(owner, Known):
             if not allowed.method(owner.value, name):
                 walk.deny(f"calls {name} of something that was made outside")
@@ -460,9 +497,25 @@ class _World:
             if name not in allowed.METHODS:
                 walk.deny(f"calls the method {name}, which may have effects")
         if isinstance(owner, Known) and type(owner.value) is dict and name == "get" and args:
-            found = walk.subscript(owner, args[0])
-            return found if len(args) == 1 else join(found, args[1])
+            found, default = walk.subscript(owner, args[0]), (*args, Known(None))[1]
+            key = args[0].value if isinstance(args[0], Known) else None
+            if type(key) is str:
+                return found if key in owner.value else default
+            return join(found, default)
+        if isinstance(owner, Known) and type(owner.value) is dict and name in ("items", "values"):
+            few = self.few(owner, name)
+            if few is not None:
+                return few
         return handed_on(holding([owner, *given]), self.stored)
+
+    def few(self, owner: Known, name: str) -> Items | None:
+        """The values or items of a captured dict of a few objects; the same ones every time."""
+        if harmless(owner.value) or not 0 < len(owner.value) <= _FEW:
+            return None
+        if (owner, name) not in self.views:
+            view = owner.value.items() if name == "items" else owner.value.values()
+            self.views[owner, name] = Items(tuple(map(Known, view)))
+        return self.views[owner, name]
 
 
 def _is_method(label: Bound) -> bool:

@@ -16,6 +16,7 @@ import types
 from typing import Any
 
 MISSING = object()
+_EQ, _HASH = vars(object)["__eq__"], vars(object)["__hash__"]
 
 _of_type: Any = type.__dict__
 _mro, _members = _of_type["__mro__"].__get__, _of_type["__dict__"].__get__
@@ -34,13 +35,23 @@ OF_C = (
     types.WrapperDescriptorType,
 )
 # Names with underscores that no operator, conversion or comparison looks for.
-_SILENT = frozenset(
-    """__module__ __doc__ __dict__ __weakref__ __init__ __new__ __call__ __annotations__ __slots__
+_SILENT_NAMES = """
+    __module__ __doc__ __dict__ __weakref__ __init__ __new__ __call__ __annotations__ __slots__
     __qualname__ __firstlineno__ __static_attributes__ __post_init__ __dataclass_fields__
     __dataclass_params__ __match_args__ __init_subclass__ __abstractmethods__ __parameters__
     __orig_bases__ __class_getitem__ __subclasshook__ __annotate__ __annotate_func__
-    __annotations_cache__ __classcell__ __replace__ __setattr__ __delattr__""".split()
-)
+    __annotations_cache__ __classcell__ __replace__ __setattr__ __delattr__
+"""
+_SILENT = frozenset(_SILENT_NAMES.split())
+
+
+def kind_of(value: Any) -> type:
+    """Its type, to be looked up in a list; one that is in none, where == of types is the user's."""
+    kind = type(value)
+    meta = type(kind)
+    if meta is type or (find(meta, "__eq__") is _EQ and find(meta, "__hash__") is _HASH):
+        return kind
+    return types.SimpleNamespace
 
 
 def is_a(value: Any, kinds: Any) -> bool:
@@ -54,6 +65,16 @@ def find(kind: type, name: str) -> Any:
         found = _members(base).get(name, MISSING)
         if found is not MISSING:
             return found
+    return MISSING
+
+
+def find_after(kind: type, asking: Any, name: str) -> Any:
+    """What `super()` finds in a class that asks."""
+    bases = _mro(kind)
+    after = [at + 1 for at, base in enumerate(bases) if base is asking]
+    for base in bases[after[0] :] if after else ():
+        if name in _members(base):
+            return _members(base)[name]
     return MISSING
 
 
@@ -88,7 +109,7 @@ def python_class(kind: type) -> bool:
 
 def ordinary(kind: Any) -> bool:
     """Whether it is a class whose own class does what `type` does."""
-    return type(kind) in _ORDINARY
+    return kind_of(kind) in _ORDINARY
 
 
 def checks_types(kind: Any) -> bool:
@@ -121,7 +142,7 @@ def enumerated(kind: type) -> bool:
     """Whether it is an enum whose operators are Python's own."""
     return issubclass(kind, enum.Enum) and not any(
         name.startswith("__")
-        and type(member) not in (types.BuiltinFunctionType, types.WrapperDescriptorType)
+        and type(member) not in OF_C
         and not (type(member) is types.FunctionType and member.__globals__ is vars(enum))
         and name not in _SILENT
         and callable(member)
