@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 import textwrap
 from typing import Any
 
@@ -193,12 +194,28 @@ EFFECTS = {
 }
 
 
+CASES = pathlib.Path(__file__).parent / "purity"
+
+
+def table(file: str) -> Any:
+    """One case a line: its name and its parts."""
+    lines = (CASES / file).read_text().splitlines()
+    rows = [
+        [part.encode().decode("unicode_escape") for part in line.split(" || ")] for line in lines
+    ]
+    return {name: tuple(parts) for name, *parts in rows}
+
+
+EFFECTS |= table("effects.txt")
+MORE = (CASES / "effects_setup.txt").read_text()
+
+
 def build(setup: str, body: str, result: str = "x") -> Any:
     """The function, with what it uses captured from around it."""
     inner = textwrap.indent(
         f"def f(x):\n{textwrap.indent(body, '    ')}\n    return {result}", "    "
     )
-    text = f"{IMPORTS}\ndef outer(count):\n{textwrap.indent(setup, '    ')}\n{inner}\n"
+    text = f"{IMPORTS}\n{MORE}\ndef outer(count):\n{textwrap.indent(setup, '    ')}\n{inner}\n"
     return text
 
 
@@ -301,13 +318,80 @@ PURE = {
 }
 
 
-@pytest.mark.parametrize("name", PURE)
-def test_what_has_no_effects_is_traced(name: str) -> None:
-    body, result = PURE[name]
+def returning(setup: str, body: str, result: str) -> Any:
     names: dict[str, Any] = {}
-    text = build(PURE_SETUP, body, result) + "    return f\n"
-    exec(compile(text, "<pure>", "exec"), names)
-    function = names["outer"](0)
+    exec(compile(build(setup, body, result) + "    return f\n", "<pure>", "exec"), names)
+    return names["outer"](0)
+
+
+ALL_PURE = {name: (PURE_SETUP, *case) for name, case in PURE.items()} | {
+    f"{name} in practice": ((CASES / "pure_setup.txt").read_text(), *case)
+    for name, case in table("pure.txt").items()
+}
+
+
+@pytest.mark.parametrize("name", ALL_PURE)
+def test_what_has_no_effects_is_traced(name: str) -> None:
+    function = returning(*ALL_PURE[name])
     assert purity.effect(function) is None
     ds = sw.Dataset.range(4).map(function)
     assert ds.explain().stages[-1]["functions"][0]["native"]
+
+
+@pytest.mark.parametrize("result", ["p", "(x, p)", "{'a': p}", "[p]"])
+def test_what_is_returned_is_not_asked_before_it_runs(result: str) -> None:
+    assert purity.effect(returning("p = Sneaky()", "pass", result)) is not None
+
+
+HOSTILE = """
+class Meta(type):
+    def __getattribute__(cls, name): log.append(1); return type.__getattribute__(cls, name)
+    def __eq__(cls, other): log.append(1); return cls is other
+    def __hash__(cls): log.append(1); return 1
+    def __instancecheck__(cls, other): log.append(1); return False
+class Hostile(metaclass=Meta):
+    def __getattribute__(self, name): log.append(1); return object.__getattribute__(self, name)
+    def __eq__(self, other): log.append(1); return False
+    def __hash__(self): log.append(1); return 1
+    def __bool__(self): log.append(1); return True
+    def __call__(self, x): return x
+    @property
+    def __class__(self): log.append(1); return int
+    @property
+    def __dict__(self): log.append(1); return {}
+h = Hostile(); d = {1: 2, h: 3}; t = (h,); log.clear()
+"""
+
+
+USES = """h|h + 1|h.a|Hostile.a|h == 1|d[1]|d.get(h)|[h]|{h}|f"{h}"|len(h)|isinstance(h, int)|h(x)
+    |isinstance(x, Hostile)|Hostile()|type(h)|getattr(h, "a", 1)|hasattr(h, "a")|map(h, [1])|h in t
+    |[a for a in t]|t[0]|h if x else t|h and x|not h|callable(h)|h is None|Hostile[1]"""
+
+
+@pytest.mark.parametrize("result", USES.split("|"))
+def test_looking_at_a_function_runs_nothing_of_the_users(result: str) -> None:
+    function = returning(HOSTILE, "pass", result.strip())
+    log = function.__globals__["log"]
+    before = len(log)
+    purity.effect(function)
+    assert len(log) == before
+
+
+def test_strange_functions_are_refused_in_no_time() -> None:
+    import functools
+
+    names: dict[str, Any] = {}
+    lines = "".join(f"    try: y{i} = x * {i}\n    except KeyError: pass\n" for i in range(1000))
+    exec(f"def long(x):\n{lines}    return x\n", names)
+    exec("def many(x): return many(x.a) + many(x.b) + many(x.c) + many(x.d)", names)
+    bound: Any = names["many"]
+    for _ in range(3000):
+        bound = type(names["many"].__get__(1))(bound, 1)
+    loop = functools.partial(max)
+    loop.__setstate__((loop, (), {}, {}))  # type: ignore[attr-defined]
+    cyclic: list[Any] = []
+    cyclic.extend([cyclic] * 1000)
+    for function in (names["many"], bound, lambda x: bound(x), loop, lambda x: loop(x), len, None):
+        purity.effect(function)
+    assert purity.effect(lambda x: [*cyclic, x]) is not None
+    purity.effect(names["long"])

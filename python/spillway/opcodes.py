@@ -10,18 +10,24 @@ import sys
 import types
 from typing import Any, Protocol
 
+from spillway import statics
 from spillway.labels import (
     NULL,
     OWN,
-    PLAIN,
     UNKNOWN,
-    Inner,
+    Bound,
+    Items,
     Known,
+    OneOf,
+    Parent,
+    State,
     Value,
     holding,
     item,
+    items_of,
     iterable,
     join,
+    keys_are_plain,
     may_change,
     readable,
     settle,
@@ -39,6 +45,7 @@ class World(Protocol):
     """What is known beyond one function."""
 
     stored: int
+    steps: int
 
     def store(self, label: Any) -> None:
         """Something was put into an object made inside."""
@@ -57,30 +64,8 @@ class World(Protocol):
     def attribute(self, walk: Opcodes, owner: Any, name: str) -> Any:
         """An attribute, or a method to be called."""
 
-
-class State:
-    """The stack and the locals before an instruction."""
-
-    def __init__(self, stack: list[Any], names: dict[str, Any]) -> None:
-        """Both are the state's own."""
-        self.stack, self.names = stack, names
-
-    def copy(self) -> State:
-        """One that changes by itself."""
-        return State(list(self.stack), dict(self.names))
-
-    def merge(self, other: State) -> bool:
-        """Takes in another way to get here. Whether anything is new."""
-        stack = [join(a, b) for a, b in zip(self.stack, other.stack, strict=True)]
-        names = {
-            name: join(self.names[name], other.names[name])
-            if name in self.names and name in other.names
-            else self.names.get(name, other.names.get(name))
-            for name in {**self.names, **other.names}
-        }
-        changed = stack != self.stack or names != self.names
-        self.stack, self.names = stack, names
-        return changed
+    def kept(self, walk: Opcodes, label: Any) -> Any:
+        """The label as part of something: a function is called by who gets it."""
 
 
 class Opcodes:
@@ -106,6 +91,12 @@ class Opcodes:
     def deny(self, why: str) -> Any:
         """Ends the walk: the function runs as Python."""
         raise DeniedError(why, describe(self.code, self.line))
+
+    def parent(self, kind: Any, instance: Any) -> Any:
+        """`super()`."""
+        if not (isinstance(kind, Known) and isinstance(instance, Known)):
+            self.deny("calls super of something that cannot be known before it runs")
+        return Parent(kind, instance)
 
     # ---- The stack ---------------------------------------------------------------------------
 
@@ -145,8 +136,6 @@ class Opcodes:
 
     def reads(self, label: Any, what: str = "uses") -> None:
         """Refuses what might run code that nobody has looked at."""
-        if isinstance(label, Known) and type(label.value).__name__ == "NoneType":
-            return
         if not readable(label, self.world.stored):
             self.deny(f"{what} {_noun(label)}")
 
@@ -225,10 +214,12 @@ class Opcodes:
 
     def lookup(self, name: str) -> Any:
         """A global or a builtin."""
-        if name in self.globals:
+        if name in self.globals and type(self.globals) is dict:
             return Known(self.globals[name])
         builtins = self.globals.get("__builtins__", {})
-        table = builtins if isinstance(builtins, dict) else vars(builtins)
+        table = vars(builtins) if type(builtins) is types.ModuleType else builtins
+        if type(table) is not dict or type(self.globals) is not dict:
+            self.deny(f"looks {name} up in what is not a dict")
         return Known(table[name]) if name in table else OWN  # nothing gets past a NameError
 
     def place(self, name: str) -> Any:
@@ -241,10 +232,10 @@ class Opcodes:
     _load_classderef = _load_deref
 
     def _store_deref(self, i: dis.Instruction) -> None:
-        name = str(i.argval)
-        if name in self.code.co_freevars:
-            self.deny(f"assigns to {name}, which was made outside")
-        self.world.assign_cell((self.code, name), self.pop())
+        place = self.place(str(i.argval))
+        if isinstance(place, Known):
+            self.deny(f"assigns to {i.argval}, which was made outside")
+        self.world.assign_cell(place, self.pop())
 
     def _delete_deref(self, i: dis.Instruction) -> None:
         if str(i.argval) in self.code.co_freevars:
@@ -293,14 +284,18 @@ class Opcodes:
 
     def subscript(self, owner: Any, key: Any) -> Any:
         """`owner[key]`."""
-        if isinstance(owner, Known) and type(owner.value) in (list, tuple, dict):
-            if isinstance(key, Known) and isinstance(key.value, (int, str, bytes)):
+        if isinstance(owner, Known) and statics.kind_of(owner.value) in (list, tuple, dict):
+            if type(owner.value) is dict and not keys_are_plain(owner.value):
+                self.deny("looks up an item among keys whose == may have effects")
+            if isinstance(key, Known) and statics.kind_of(key.value) in (int, str, bytes, bool):
                 try:
                     return Known(owner.value[key.value])
                 except (LookupError, TypeError):
-                    return UNKNOWN
+                    return OWN  # raises: there is none
             self.reads(key)
             return self.item(owner)
+        if isinstance(owner, Known) and statics.is_a(owner.value, type):
+            self.deny("looks up an item of a class")
         self.reads(key)
         self.reads(owner)
         return self.item(owner)
@@ -349,8 +344,8 @@ class Opcodes:
         """Refuses to ask for a truth that runs code."""
         if isinstance(label, Known):
             kind = type(label.value)
-            if not hasattr(kind, "__bool__") and not hasattr(kind, "__len__"):
-                return
+            if statics.find(kind, "__bool__") is statics.find(kind, "__len__"):
+                return  # neither is there
         if not settle(label).mine:  # a container's own length asks nothing of what is in it
             self.reads(label, "asks for the truth of")
 
@@ -383,18 +378,24 @@ class Opcodes:
 
     def keeps(self, *labels: Any) -> Value:
         """A new object that holds these. Who gets it may call the functions in it."""
-        for label in labels:
-            if isinstance(label, Inner):
-                self.world.called(self, label, [PLAIN], (), True)
-        return holding(labels)
+        return holding(self.world.kept(self, label) for label in labels)
 
     def _build_tuple(self, i: dis.Instruction) -> None:
         self.push(self.keeps(*self.take(i.arg or 0)))
 
-    _build_list = _build_set = _build_string = _build_slice = _build_tuple
+    _build_list = _build_string = _build_slice = _build_tuple
+
+    def _build_set(self, i: dis.Instruction) -> None:
+        items = self.take(i.arg or 0)
+        for label in items:
+            self.reads(label, "puts into a set")
+        self.push(self.keeps(*items))
 
     def _build_map(self, i: dis.Instruction) -> None:
-        self.push(self.keeps(*self.take(2 * (i.arg or 0))))
+        pairs = self.take(2 * (i.arg or 0))
+        for label in pairs[::2]:
+            self.reads(label, "has as a key")
+        self.push(self.keeps(*pairs))
 
     def _build_const_key_map(self, i: dis.Instruction) -> None:
         self.push(self.keeps(*self.take((i.arg or 0) + 1)))
@@ -404,10 +405,13 @@ class Opcodes:
         at = -(i.arg or 1)
         self.state.stack[at] = self.keeps(self.state.stack[at], value)
 
-    _set_add = _list_append
+    def _set_add(self, i: dis.Instruction) -> None:
+        self.reads(self.state.stack[-1], "puts into a set")
+        self._list_append(i)
 
     def _map_add(self, i: dis.Instruction) -> None:
         pair = self.take(2)
+        self.reads(pair[0], "has as a key")
         at = -(i.arg or 1)
         self.state.stack[at] = self.keeps(self.state.stack[at], *pair)
 
@@ -417,7 +421,20 @@ class Opcodes:
         at = -(i.arg or 1)
         self.state.stack[at] = holding([self.state.stack[at], self.item(more)])
 
-    _set_update = _dict_update = _dict_merge = _list_extend
+    def _set_update(self, i: dis.Instruction) -> None:
+        self.reads(self.state.stack[-1], "puts into a set")
+        self._list_extend(i)
+
+    def _dict_update(self, i: dis.Instruction) -> None:
+        more = self.state.stack[-1]
+        if isinstance(more, Known) and type(more.value) is dict:
+            if not keys_are_plain(more.value):
+                self.deny("has keys whose == may have effects")
+        elif not settle(more).mine:
+            self.reads(more, "has as keys those of")
+        self._list_extend(i)
+
+    _dict_merge = _dict_update
 
     def _list_to_tuple(self, i: dis.Instruction) -> None:
         return
@@ -425,7 +442,13 @@ class Opcodes:
     def _unpack_sequence(self, i: dis.Instruction) -> None:
         whole = self.pop()
         count = i.arg or 0
-        known = isinstance(whole, Known) and type(whole.value) in (tuple, list)
+        each = whole.labels if isinstance(whole, OneOf) else (whole,)
+        parts = [items_of(label) for label in each]
+        if isinstance(whole, OneOf) and all(p and len(p.labels) == count for p in parts):
+            columns = zip(*(p.labels for p in parts), strict=True)
+            self.push(*[OneOf(column) for column in columns][::-1])
+            return
+        known = isinstance(whole, Known) and statics.kind_of(whole.value) in (tuple, list)
         if known and len(whole.value) == count:
             self.push(*[Known(part) for part in reversed(whole.value)])
             return
@@ -441,6 +464,10 @@ class Opcodes:
 
     def _get_iter(self, i: dis.Instruction) -> None:
         whole = self.pop()
+        few = whole if isinstance(whole, Items) else items_of(whole)
+        if few is not None and not readable(whole):
+            self.push(few)
+            return
         self.iterates(whole)
         self.push(holding([self.item(whole)]))
 
@@ -452,7 +479,7 @@ class Opcodes:
         else:
             after.stack.append(OWN)  # END_FOR takes it and the iterator
         self.jumps.append((i.argval, after))
-        self.push(self.item(over))
+        self.push(OneOf(over.labels) if isinstance(over, Items) else self.item(over))
 
     # ---- Ways --------------------------------------------------------------------------------
 
@@ -508,8 +535,10 @@ class Opcodes:
 
     def _raise_varargs(self, i: dis.Instruction) -> bool:
         for label in self.take(i.arg or 0):
-            if isinstance(label, Known) and isinstance(label.value, type):
+            if isinstance(label, Known) and statics.is_a(label.value, type):
                 self.world.called(self, label, [], (), False)
+            elif isinstance(label, (Known, Bound)) or settle(label) == UNKNOWN:
+                self.deny(f"raises {_noun(label)}")
         return False
 
     def _reraise(self, i: dis.Instruction) -> bool:
@@ -532,64 +561,10 @@ class Opcodes:
     def _load_common_constant(self, i: dis.Instruction) -> None:
         self.push(OWN if i.argval is not AssertionError else Known(AssertionError))
 
-    # ---- Calls -------------------------------------------------------------------------------
-
-    def _make_function(self, i: dis.Instruction) -> None:
-        code = self.pop()
-        flags = i.arg if i.arg is not None and sys.version_info < (3, 13) else 0
-        extra = self.take(bin(flags & 0x0F).count("1"))
-        defaults = tuple(extra[: bin(flags & 0x03).count("1")])
-        if not (isinstance(code, Known) and isinstance(code.value, types.CodeType)):
-            self.deny("cannot be followed")
-        free = tuple((name, self.place(name)) for name in code.value.co_freevars)
-        self.push(Inner(code.value, defaults, free))
-
-    def _set_function_attribute(self, i: dis.Instruction) -> None:
-        value, function = self.take(2)
-        if isinstance(function, Inner) and (i.arg or 0) & 0x03:
-            function = Inner(function.code, (*function.defaults, value), function.free)
-        self.push(function)
-
-    def _kw_names(self, i: dis.Instruction) -> None:
-        self.keywords = tuple(i.argval) if isinstance(i.argval, tuple) else ()
-        if not self.keywords:
-            self.keywords = self.code.co_consts[i.arg or 0]
-
-    def _call(self, i: dis.Instruction) -> None:
-        names, self.keywords = self.keywords, ()
-        args = self.take(i.arg or 0)
-        callee, first = self.callee()
-        self.push(self.world.called(self, callee, first + args, names, False))
-
-    def callee(self) -> tuple[Any, list[Any]]:
-        """The callable, and a first argument where one lies beside it."""
-        real = [label for label in self.take(2) if label != NULL]
-        return real[0], real[1:]
-
-    def _call_kw(self, i: dis.Instruction) -> None:
-        names = self.pop()
-        self.keywords = names.value if isinstance(names, Known) else ()
-        self._call(i)
-
-    def _call_function_ex(self, i: dis.Instruction) -> None:
-        keywords = [self.pop()] if (i.arg or 0) & 1 or sys.version_info >= (3, 14) else []
-        spread = [label for label in [self.pop(), *keywords] if label != NULL]
-        for label in spread:
-            self.iterates(label)
-        args = [self.item(label) for label in spread]
-        callee, first = self.callee()
-        self.push(self.world.called(self, callee, first + args, (), True))
-
-    def _call_intrinsic_1(self, i: dis.Instruction) -> None:
-        if "LIST_TO_TUPLE" in i.argrepr or "UNARY_POSITIVE" in i.argrepr:
-            return
-        if "STOPITERATION" not in i.argrepr:
-            self.deny(f"does what is not known here ({i.argrepr})")
-
 
 def _noun(label: Any) -> str:
     if isinstance(label, Known):
-        return f"a {type(label.value).__name__}, which may have effects"
+        return f"a {statics.name(type(label.value))}, which may have effects"
     return "something that cannot be known before it runs"
 
 
@@ -602,7 +577,6 @@ _REFUSED = {
     "BEFORE_WITH": "enters a context",
     "BEFORE_ASYNC_WITH": "enters a context",
     "LOAD_SPECIAL": "enters a context",
-    "IMPORT_NAME": "imports a module",
     "SEND": "waits for another coroutine",
     "LOAD_BUILD_CLASS": "makes a class",
     "MATCH_CLASS": "matches classes",

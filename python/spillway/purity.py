@@ -12,13 +12,16 @@ True
 
 from __future__ import annotations
 
+import collections
+import enum
 import functools
-import inspect
 import types
 from dataclasses import dataclass
 from typing import Any
 
-from spillway import allowed
+import numpy as np
+
+from spillway import allowed, statics
 from spillway.bytecode import Walk
 from spillway.labels import (
     OWN,
@@ -26,19 +29,30 @@ from spillway.labels import (
     UNKNOWN,
     Bound,
     Inner,
+    Items,
     Known,
-    Value,
+    OneOf,
+    Parent,
+    forget,
+    handed_on,
     harmless,
     holding,
     item,
     iterable,
     join,
+    join_all,
+    readable,
     settle,
+    within,
 )
-from spillway.lines import PACKAGE
 from spillway.opcodes import DeniedError, Opcodes
 
 _ROUNDS = 8
+_STEPS = 30_000  # instructions, in all rounds
+_LAYERS = 50
+_FEW = 32
+_CALLABLE = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
+_VALUES = frozenset(("shape", "dtype", "ndim", "size", "itemsize", "nbytes", "strides"))
 
 
 @dataclass(frozen=True)
@@ -51,19 +65,24 @@ class Effect:
 
 def effect(function: Any) -> Effect | None:
     """What the function might do beyond computing its result; None: nothing."""
-    if isinstance(function, types.FunctionType) and allowed.callable(function):
-        file = function.__code__.co_filename
-        if file.startswith((PACKAGE, "<spillway")):
-            return None  # `map(tf.square)`: an op may be called, so it may be handed in as well
+    if type(function) is types.FunctionType and allowed.callable(function):
+        return None  # `map(tf.square)`: an op may be called, so it may be handed in as well
+    forget()
     world = _World()
     try:
         for _ in range(_ROUNDS):
             world.begin()
-            world.enter(function)
+            result = world.enter(function)
             if not world.changed:
-                return None
+                if readable(result, world.stored):
+                    return None
+                return Effect("returns something that cannot be known before it runs", "")
     except DeniedError as denied:
         return Effect(*denied.args)
+    except RecursionError:
+        pass
+    finally:
+        forget()
     return Effect("cannot be followed", "")
 
 
@@ -74,7 +93,11 @@ class _World:
         self.stored = settle(OWN).inside  # the worst that was put into something made inside
         self.cells: dict[Any, Any] = {}
         self.results: dict[Any, Any] = {}
+        self.earlier: dict[Any, Any] = {}  # of the last round
+        self.assumed: set[Any] = set()
+        self.views: dict[Any, Items] = {}
         self.changed = False
+        self.steps = _STEPS
 
     def begin(self) -> None:
         self.results, self.changed = {}, False
@@ -87,9 +110,9 @@ class _World:
         self.stored = level
 
     def cell(self, key: Any) -> Any:
-        if isinstance(key, types.CellType):
+        if isinstance(key, Known):
             try:
-                return Known(key.cell_contents)
+                return Known(key.value.cell_contents)
             except ValueError:  # not assigned yet
                 return UNKNOWN
         return self.cells.get(key, OWN)
@@ -102,22 +125,25 @@ class _World:
 
     # ---- Functions ---------------------------------------------------------------------------
 
-    def enter(self, function: Any) -> None:
+    def enter(self, function: Any) -> Any:
         """The user's function, called with what nobody else has."""
         bound: list[Any] = []
         given: dict[str, Any] = {}
-        while isinstance(function, functools.partial) or allowed.wrapper(function):
-            if isinstance(function, functools.partial):
+        for _ in range(_LAYERS):
+            if type(function) is functools.partial:
                 bound = [Known(value) for value in function.args] + bound
                 given = {name: Known(value) for name, value in function.keywords.items()} | given
+            elif not allowed.wrapper(function):
+                break
             function = function.func
-        if isinstance(function, types.MethodType):
+        if type(function) is types.MethodType:
             bound.insert(0, Known(function.__self__))
             function = function.__func__
-        if not isinstance(function, types.FunctionType):
-            call = inspect.getattr_static(type(function), "__call__", None)
-            if not isinstance(call, types.FunctionType):
-                raise DeniedError(f"is not a Python function: {type(function).__name__}", "")
+        if type(function) is not types.FunctionType:
+            call = statics.find(type(function), "__call__")
+            if type(call) is not types.FunctionType:
+                name = statics.name(type(function))
+                raise DeniedError(f"is not a Python function: {name}", "")
             bound.insert(0, Known(function))
             function = call
         if function.__code__.co_flags & 0x20:
@@ -132,13 +158,13 @@ class _World:
             default = _defaults(function).get(name)
             labels[name] = given.get(name, OWN)
             if name not in given and default is not None:
-                known = isinstance(default.value, types.FunctionType)
+                known = type(default.value) is types.FunctionType
                 labels[name] = default if known else join(OWN, default)
-        self.walk(function, labels, 0)
+        return self.walk(function, labels, 0)
 
     def walk(self, function: types.FunctionType, labels: dict[str, Any], depth: int) -> Any:
         code = function.__code__
-        free = dict(zip(code.co_freevars, function.__closure__ or (), strict=False))
+        free = dict(zip(code.co_freevars, map(Known, function.__closure__ or ()), strict=False))
         return self.run(code, function.__globals__, free, labels, depth)
 
     def run(
@@ -149,74 +175,122 @@ class _World:
         labels: dict[str, Any],
         depth: int,
     ) -> Any:
-        key = (code, tuple(labels.values()), tuple(map(id, free.values())))
+        key = (code, id(names), tuple(labels.values()), tuple(free.values()))
         if key in self.results:
+            self.assumed.add(key)
             return self.results[key]
-        self.results[key] = UNKNOWN  # while it calls itself
+        before = self.earlier.get(key)
+        self.results[key] = OWN if before is None else before  # while it calls itself
         result = Walk(self, code, names, free, depth + 1).run(labels)
-        self.results[key] = result
+        if before is not None:
+            result = join(before, result)
+        self.earlier[key] = self.results[key] = result
+        if key in self.assumed:
+            self.changed |= result != (OWN if before is None else before)
         return result
 
     # ---- Attributes --------------------------------------------------------------------------
 
     def attribute(self, walk: Opcodes, owner: Any, name: str) -> Any:
+        if isinstance(owner, OneOf):
+            return OneOf(tuple(self.attribute(walk, each, name) for each in owner.labels))
+        if isinstance(owner, Parent):
+            found = statics.find_after(type(owner.instance.value), owner.kind.value, name)
+            if found is statics.MISSING:
+                walk.deny(f"asks for {name} of super()")
+            return self.found(walk, found, type(owner.instance.value), owner.instance, name)
         if not isinstance(owner, Known):
             if settle(owner) == UNKNOWN:
                 walk.deny(f"asks for {name} of something that cannot be known before it runs")
-            return Bound(owner, name)
+            return Bound(within(settle(owner), self.stored), name)
         value = owner.value
-        if isinstance(value, types.ModuleType):
-            if name in vars(value) or allowed.lazy_module(value):
-                found = getattr(value, name, self)
-                return UNKNOWN if found is self else Known(found)
-            return UNKNOWN
-        if allowed.ours(value if isinstance(value, type) else type(value)):
-            return (
-                Known(getattr(value, name, None)) if isinstance(value, type) else Bound(owner, name)
-            )
-        if harmless(value) and not isinstance(value, (type, types.FunctionType)):
+        kind = type(value)
+        if kind is types.ModuleType:
+            if name in vars(value):
+                return Known(vars(value)[name])
+            if allowed.lazy_module(value):
+                return Known(getattr(value, name, None))
+            walk.deny(f"asks for {name}, which the module {value.__name__} may make")
+        if statics.is_a(value, type):
+            return self.of_class(walk, value, name)
+        if allowed.ours(kind):
             return Bound(owner, name)
-        if isinstance(value, type):
-            return self.of_class(value, name)
-        return self.of_instance(walk, owner, name)
+        if kind is np.ndarray and name in _VALUES:
+            return Known(getattr(value, name))
+        if statics.python_class(kind) and not allowed.of_numpy(kind):
+            return self.of_instance(walk, owner, name)
+        if kind is types.FunctionType or not harmless(value):
+            return self.of_instance(walk, owner, name)
+        return Bound(owner, name)
 
-    def of_class(self, owner: type, name: str) -> Any:
-        found = inspect.getattr_static(owner, name, None)
-        if isinstance(found, staticmethod):
-            return Known(found.__func__)
-        if isinstance(found, classmethod):
-            return Known(types.MethodType(found.__func__, owner))
-        members = getattr(owner, "__members__", None)
-        if isinstance(members, types.MappingProxyType) and name in members:
-            return Known(members[name])
-        plain = isinstance(found, types.FunctionType) or harmless(found)
-        return Known(found) if plain else UNKNOWN
+    def of_class(self, walk: Opcodes, owner: type, name: str) -> Any:
+        if allowed.ours(owner):
+            return Known(getattr(owner, name, None))
+        found = statics.find(owner, name)
+        if name in ("__name__", "__qualname__") and type(owner) is type:
+            return OWN
+        if not statics.ordinary(owner) or found is statics.MISSING:
+            walk.deny(f"asks the class {statics.name(owner)} for {name}, which may have effects")
+        if issubclass(owner, enum.Enum) and name in owner._member_map_:
+            return Known(owner._member_map_[name])
+        return self.found(walk, found, owner, None, name)
 
     def of_instance(self, walk: Opcodes, owner: Known, name: str) -> Any:
         value, kind = owner.value, type(owner.value)
-        if isinstance(inspect.getattr_static(kind, "__getattribute__"), types.FunctionType):
-            walk.deny(f"asks for {name} of a {kind.__name__}, which may have effects")
-        found = inspect.getattr_static(kind, name, None)
-        if isinstance(found, property):
-            getter: Any = found.fget
-            if not isinstance(getter, types.FunctionType):
-                walk.deny(f"asks for {name} of a {kind.__name__}, which may have effects")
-            return self.python(walk, getter, [owner], ())
-        inside = getattr(value, "__dict__", {})
-        if isinstance(inside, dict) and name in inside:
+        getter = statics.find(kind, "__getattribute__")
+        found, inside = statics.find(kind, name), statics.fields(value)
+        own_way = type(getter) is not types.WrapperDescriptorType
+        if own_way or inside is None or not statics.ordinary(kind):
+            walk.deny(f"asks for {name} of a {statics.name(kind)}, which may have effects")
+            return UNKNOWN
+        if name in ("name", "value") and type(found) is statics.OF_ENUM:
+            return Known(inside[f"_{name}_"])
+        overrides = type(found) is property or (
+            statics.find(type(found), "__set__") is not statics.MISSING
+        )
+        if name in inside and not overrides:
             return Known(inside[name])
-        if isinstance(found, types.FunctionType):
-            return Known(types.MethodType(found, value))
-        if isinstance(found, (staticmethod, classmethod)):
-            return self.of_class(kind, name)
-        if isinstance(found, types.MemberDescriptorType):
+        if found is not statics.MISSING:
+            return self.found(walk, found, kind, owner, name)
+        asked = statics.find(kind, "__getattr__")
+        if type(asked) is types.FunctionType:
+            return self.python(walk, asked, [owner, Known(name)], ())
+        if asked is not statics.MISSING:
+            walk.deny(f"asks for {name} of a {statics.name(kind)}, which may have effects")
+        return UNKNOWN  # raises an AttributeError
+
+    def found(self, walk: Opcodes, found: Any, owner: type, instance: Any, name: str) -> Any:
+        """What a class has under a name, asked for by the class or by one of its instances."""
+        kind = statics.kind_of(found)
+        if kind is staticmethod:
+            return Known(found.__func__)
+        if kind is classmethod and type(found.__func__) is types.FunctionType:
+            return Known(types.MethodType(found.__func__, owner))
+        if kind is types.FunctionType:
+            if instance is None:
+                return Known(found)
+            inherited = found.__globals__ is vars(collections) and harmless(instance.value)
+            if inherited:  # a namedtuple's own
+                return Bound(instance, name)
+            return Known(types.MethodType(found, instance.value))
+        if kind is property and instance is not None and type(found.fget) is types.FunctionType:
+            return self.python(walk, found.fget, [instance], ())
+        if kind in (types.MemberDescriptorType, statics.OF_TUPLE) and instance is not None:
             try:
-                return Known(found.__get__(value))
+                return Known(found.__get__(instance.value))
             except AttributeError:
                 return UNKNOWN
-        if found is not None and harmless(found) and not hasattr(type(found), "__get__"):
+        if allowed.wrapper(found):
+            return Known(found if instance is None else functools.partial(found, instance.value))
+        if statics.find(type(found), "__get__") is statics.MISSING:
             return Known(found)
-        return Bound(owner, name)
+        if kind is property and instance is None:
+            return UNKNOWN
+        if name == "__class__" and instance is not None and found is vars(object)["__class__"]:
+            return Known(owner)
+        if kind in statics.OF_C:
+            return UNKNOWN if instance is None else Bound(instance, name)
+        return walk.deny(f"asks for {name} of a {statics.name(owner)}, which may have effects")
 
     # ---- Calls -------------------------------------------------------------------------------
 
@@ -225,38 +299,69 @@ class _World:
     ) -> Any:
         if isinstance(callee, Inner):
             return self.inner(walk, callee, args, names, spread)
+        if isinstance(callee, OneOf):
+            results = [self.called(walk, each, args, names, spread) for each in callee.labels]
+            return join_all(results)
         if isinstance(callee, Bound):
-            return self.method(walk, callee, args, names)
+            return self.method(walk, callee, args, names, spread)
         if not isinstance(callee, Known):
             return walk.deny("calls something that cannot be known before it runs")
         value = callee.value
+        kind = type(value)
         if allowed.keeps_python(value):
+            for label in args[1:]:
+                walk.reads(label, f"hands {allowed.name_of(value)}")
             return OWN
         if (value is getattr or value is hasattr) and not names and not spread:
             return self.by_name(walk, value, args)
-        wrapped = isinstance(value, functools.partial) or allowed.wrapper(value)
-        if wrapped:
-            if isinstance(value, functools.partial):
-                args = [Known(each) for each in (*value.args, *value.keywords.values())] + args
-                spread = spread or bool(value.keywords)
+        if kind is functools.partial:
+            args = [*map(Known, value.args), *args, *map(Known, value.keywords.values())]
+            names = (*names, *value.keywords)
             return self.called(walk, Known(value.func), args, names, spread)
+        if allowed.wrapper(value):
+            return self.called(walk, Known(value.func), args, names, spread)
+        if value is super and not args:
+            instance = walk.state.names.get(walk.code.co_varnames[0])
+            return walk.parent(self.cell(walk.free.get("__class__")), instance)
+        if allowed.looks_only(value):
+            return self.looks(walk, value, args)
         if allowed.callable(value):
-            return self.allowed(walk, value, args, names)
-        if isinstance(value, types.MethodType):
+            return self.allowed(walk, value, args, names, spread)
+        if kind is types.MethodType:
             return self.called(
                 walk, Known(value.__func__), [Known(value.__self__), *args], names, spread
             )
-        if isinstance(value, types.FunctionType):
+        if kind is types.FunctionType:
             return self.python(walk, value, args, names, spread)
-        call = inspect.getattr_static(type(value), "__call__", None)
-        if isinstance(call, types.FunctionType):
+        call = statics.find(kind, "__call__")
+        if type(call) is types.FunctionType:
             return self.python(walk, call, [callee, *args], names, spread)
-        owner = getattr(value, "__self__", None)
-        if isinstance(value, types.BuiltinMethodType) and not isinstance(
-            owner, (types.ModuleType, type(None))
+        if kind is types.BuiltinMethodType and not statics.is_a(
+            value.__self__, (types.ModuleType, type(None))
         ):
-            return self.method(walk, Bound(Known(owner), value.__name__), args, names)
+            return self.method(
+                walk, Bound(Known(value.__self__), value.__name__), args, names, spread
+            )
         return walk.deny(f"calls {allowed.name_of(value)}, which may have effects")
+
+    def looks(self, walk: Opcodes, value: Any, args: list[Any]) -> Any:
+        """`isinstance`, `type` ..., which ask nothing of most objects."""
+        if value is type:
+            if len(args) != 1:
+                walk.deny("makes a class")
+            only = args[0]
+            return Known(type(only.value)) if isinstance(only, Known) else item(only, self.stored)
+        if value is isinstance or value is issubclass:
+            first, kinds = args if len(args) == 2 else (UNKNOWN, UNKNOWN)
+            sure = item(kinds, self.stored) != UNKNOWN
+            if isinstance(kinds, Known):
+                sure = statics.checks_types(kinds.value) or allowed.ours(kinds.value)
+            if isinstance(first, Known):
+                own = statics.find(type(first.value), "__class__")
+                sure = sure and own is vars(object)["__class__"]
+            if not sure or (settle(first) == UNKNOWN and not isinstance(first, Known)):
+                walk.deny(f"calls {value.__name__}, which may have effects")
+        return OWN
 
     def python(
         self,
@@ -275,11 +380,11 @@ class _World:
         kept = holding(item(label) for label in callee.defaults)
         defaults = dict.fromkeys(_parameters(callee.code), item(kept)) if callee.defaults else {}
         labels = _bind(callee.code, defaults, args, names, spread)
-        return self.run(callee.code, walk.globals, dict(callee.free), labels, walk.depth)
+        return self.run(callee.code, callee.names.value, dict(callee.free), labels, walk.depth)
 
     def by_name(self, walk: Opcodes, function: Any, args: list[Any]) -> Any:
         name = args[1] if len(args) > 1 else None
-        if not (isinstance(name, Known) and isinstance(name.value, str)):
+        if not (isinstance(name, Known) and type(name.value) is str):
             walk.deny(f"calls {function.__name__} with a name that is not known")
             return UNKNOWN
         owner = args[0]
@@ -290,89 +395,143 @@ class _World:
             return OWN
         return join(found, args[2]) if len(args) > 2 else found
 
-    def allowed(self, walk: Opcodes, value: Any, args: list[Any], names: tuple[str, ...]) -> Any:
+    def allowed(
+        self, walk: Opcodes, value: Any, args: list[Any], names: tuple[str, ...], spread: bool
+    ) -> Any:
         """A call of something that does no more than use what it is given."""
-        if allowed.looks_only(value):
-            return PLAIN if value is type else OWN
-        for label in args:
-            self.handed(walk, label, args, value)
-        keywords = dict(zip(names, args[len(args) - len(names) :], strict=True)) if names else {}
-        positional = len(args) - len(names)
-        target = keywords.get("out")
-        inputs = getattr(value, "nin", None)
-        if isinstance(inputs, int) and positional > inputs:
-            target = join(args[inputs], target) if target is not None else args[inputs]
-        if allowed.changes_first(value) and args:
-            target = args[0]
-        if target is not None and target != Known(None):
-            name = allowed.name_of(value)
-            if isinstance(target, Known) or not settle(target).mine:
+        given = [self.handed(walk, label, args, value) for label in args]
+        made = holding(given)
+        at, positional = allowed.out_at(value), len(args) - len(names)
+        named = zip(names, args[positional:], strict=True)
+        targets = [label for name, label in named if name == "out"]
+        if at is not None:
+            targets += args if spread else args[at:positional]
+        for target in targets:
+            if target != Known(None) and item(target, self.stored) != OWN:
+                name = allowed.name_of(value)
                 walk.deny(f"calls {name}, which changes something that was made outside")
-            self.store(item(holding(args)))
-        if allowed.makes_numbers(value):
+        if allowed.changes_first(value) and args:
+            if isinstance(args[0], Known) or not settle(args[0]).mine:
+                name = allowed.name_of(value)
+                walk.deny(f"calls {name}, which changes something that was made outside")
+            self.store(made)
+        if allowed.makes_numbers(value) and not allowed.hands_on(value, len(args), names, spread):
             return OWN
-        made = holding(args)
-        if allowed.hands_on(value) and made != OWN:
-            return Value(False, made.inside)
+        called = any(new is not old for new, old in zip(given, args, strict=True))
+        if (called and allowed.ours(value)) or allowed.hands_on(value, len(args), names, spread):
+            return handed_on(made, self.stored)
         return made
 
-    def handed(self, walk: Opcodes, label: Any, args: list[Any], to: Any) -> None:
-        """What is given to a function of others: used there, and called if it can be."""
-        others = item(holding(each for each in args if not isinstance(each, (Inner, Bound))))
-        given = PLAIN if others == OWN else others
-        if isinstance(label, Inner):
-            self.inner(walk, label, [given], (), True)
-        elif isinstance(label, Bound):
-            if label.name in allowed.CHANGING or isinstance(label.owner, Known):
-                self.method(walk, label, [given], ())
-            else:
-                walk.reads(label)
-        elif isinstance(label, Known) and not isinstance(label.value, type):
-            value = label.value
-            function = isinstance(
-                value, (types.FunctionType, types.MethodType, types.BuiltinFunctionType)
-            )
-            wrapped = isinstance(value, functools.partial) or allowed.wrapper(value)
-            own_call = inspect.getattr_static(type(value), "__call__", None)
-            if function or wrapped or isinstance(own_call, types.FunctionType):
-                if not allowed.callable(value) or wrapped:
-                    self.called(walk, label, [given], (), True)
-            elif not (iterable(label) and allowed.hands_on_items(to)):
-                walk.reads(label, f"hands {allowed.name_of(to)}")
-        elif isinstance(label, Known):
-            if not allowed.callable(label.value) and not allowed.takes_types(to):
-                walk.deny(f"hands {allowed.name_of(to)} the class {label.value.__name__}")
-        elif not (settle(label).mine and allowed.hands_on_items(to)):
-            walk.reads(label, f"hands {allowed.name_of(to)}")
+    def handed(self, walk: Opcodes, label: Any, args: list[Any], to: Any) -> Any:
+        """What is given to a function of others: used there, and called if it can be.
 
-    def method(self, walk: Opcodes, callee: Bound, args: list[Any], names: tuple[str, ...]) -> Any:
+        What comes of it: the label itself, or the results of its calls.
+        """
+        if isinstance(label, OneOf):
+            return join_all([self.handed(walk, each, args, to) for each in label.labels])
+        others = [each for each in args if not isinstance(each, (Inner, Bound))]
+        given = item(holding(others), self.stored)
+        result = self.calls(walk, label, PLAIN if given == OWN else given, len(others))
+        if result is not None:
+            return result
+        if isinstance(label, Known) and statics.is_a(label.value, type):
+            if not allowed.callable(label.value):
+                walk.deny(f"hands {allowed.name_of(to)} the class {statics.name(label.value)}")
+        elif not (allowed.hands_on_items(to) and (settle(label).mine or iterable(label))):
+            if isinstance(label, Known) and settle(label) == UNKNOWN:  # asks for attributes, maybe
+                walk.deny(f"hands {allowed.name_of(to)} a {statics.name(type(label.value))}")
+            walk.reads(label, f"hands {allowed.name_of(to)}")
+        return label
+
+    def kept(self, walk: Opcodes, label: Any) -> Any:
+        if isinstance(label, OneOf):
+            return join_all([self.kept(walk, each) for each in label.labels])
+        result = self.calls(walk, label, PLAIN, 1)
+        return label if result is None else result
+
+    def calls(self, walk: Opcodes, label: Any, given: Any, count: int) -> Any:
+        """What calls of it give, where it can be called: with anything, by anyone. Else None."""
+        if isinstance(label, Inner):
+            return join(PLAIN, self.inner(walk, label, [given], (), True))
+        if isinstance(label, Bound):
+            if settle(label) == OWN:
+                return None
+            if isinstance(label.owner, Known) or label.name in allowed.NOT_KEPT:
+                data = isinstance(label.owner, Known) and not _is_method(label)
+                return None if data else self.method(walk, label, [given], (), True)
+            return None
+        if not isinstance(label, Known) or statics.is_a(label.value, type):
+            return None
+        value = label.value
+        if allowed.callable(value) and not allowed.wrapper(value):
+            if allowed.changes_first(value) or allowed.out_at(value) is not None:
+                return self.allowed(walk, value, [given] * max(count - 1, 1), (), False)
+            return None
+        own = type(statics.find(type(value), "__call__")) is types.FunctionType
+        if statics.kind_of(value) in _CALLABLE or allowed.wrapper(value) or own:
+            if own and not statics.bland(type(value)):
+                walk.reads(label)
+            return join(PLAIN, self.called(walk, label, [given], (), True))
+        return None
+
+    def method(
+        self, walk: Opcodes, callee: Bound, args: list[Any], names: tuple[str, ...], spread: bool
+    ) -> Any:
         owner, name = callee.owner, callee.name
-        for label in args:
-            self.handed(walk, label, args, name)
+        given = [self.handed(walk, label, [owner, *args], name) for label in args]
+        at = allowed.method_out_at(name)
+        has_out = "out" in names or len(args) - len(names) > at or (spread and at < 50)
+        if has_out and any(item(label, self.stored) != OWN for label in args):
+            walk.deny(f"calls {name}, which changes something that was made outside")
         if isinstance(owner, Known):
             if not allowed.method(owner.value, name):
                 walk.deny(f"calls {name} of something that was made outside")
-        elif name in allowed.CHANGING:
-            if not settle(owner).mine:
-                walk.deny(f"calls {name} of something that was made outside")
-            self.store(holding([holding(args), *map(item, args)]))
-            return item(owner, self.stored)
-        elif name not in allowed.METHODS:
-            walk.deny(f"calls the method {name}, which may have effects")
-        if "out" in names:
-            walk.deny(f"calls {name}, which changes something that was made outside")
+        else:
+            if name not in allowed.STRUCTURAL:
+                walk.reads(owner)
+            if name in allowed.CHANGING:
+                if not settle(owner).mine:
+                    walk.deny(f"calls {name} of something that was made outside")
+                self.store(holding([holding(given), *map(item, given)]))
+                return item(owner, self.stored)
+            if name not in allowed.METHODS:
+                walk.deny(f"calls the method {name}, which may have effects")
         if isinstance(owner, Known) and type(owner.value) is dict and name == "get" and args:
-            found = walk.subscript(owner, args[0])
-            return found if len(args) == 1 else join(found, args[1])
-        made = holding([owner, *args])
-        return made if made == OWN else Value(False, made.inside)
+            found, default = walk.subscript(owner, args[0]), (*args, Known(None))[1]
+            key = args[0].value if isinstance(args[0], Known) else None
+            if type(key) is str:
+                return found if key in owner.value else default
+            return join(found, default)
+        if isinstance(owner, Known) and type(owner.value) is dict and name in ("items", "values"):
+            few = self.few(owner, name)
+            if few is not None:
+                return few
+        return handed_on(holding([owner, *given]), self.stored)
+
+    def few(self, owner: Known, name: str) -> Items | None:
+        """The values or items of a captured dict of a few objects; the same ones every time."""
+        if harmless(owner.value) or not 0 < len(owner.value) <= _FEW:
+            return None
+        if (owner, name) not in self.views:
+            view = owner.value.items() if name == "items" else owner.value.values()
+            self.views[owner, name] = Items(tuple(map(Known, view)))
+        return self.views[owner, name]
+
+
+def _is_method(label: Bound) -> bool:
+    found = statics.find(type(label.owner.value), label.name)
+    return type(found) not in (types.GetSetDescriptorType, types.MemberDescriptorType, property)
 
 
 def _lacks(owner: Any, name: str) -> bool:
-    if allowed.ours(type(owner)) or hasattr(type(owner), "__getattr__"):
+    kind = type(owner)
+    if allowed.ours(kind) or kind is types.ModuleType or statics.is_a(owner, type):
         return False
-    nothing = object()
-    return inspect.getattr_static(owner, name, nothing) is nothing
+    for hook in ("__getattr__", name):
+        if statics.find(kind, hook) is not statics.MISSING:
+            return False
+    plain = statics.find(kind, "__getattribute__") is vars(object)["__getattribute__"]
+    return plain and name not in (statics.fields(owner) or {})
 
 
 def _parameters(code: types.CodeType) -> tuple[str, ...]:
