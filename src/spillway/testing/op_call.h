@@ -66,6 +66,7 @@ inline Tensor one_of(Result<std::vector<Tensor>> made) {
 }
 inline std::vector<std::string> strings_in(const Tensor& tensor) {
   std::vector<std::string> items;
+  items.reserve(static_cast<std::size_t>(tensor.count()));
   for (std::int64_t i = 0; i < tensor.count(); ++i) items.emplace_back(tensor.string_at(i));
   return items;
 }
