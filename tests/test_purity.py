@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
+import sys
 import textwrap
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import spillway as sw
 from spillway import purity
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays() -> Iterator[None]:
+    """Some of these effects are on the whole process."""
+    environment, modules = dict(os.environ), set(sys.modules)
+    yield
+    sw.set_seed(None)
+    os.environ.clear()
+    os.environ.update(environment)
+    for name in set(sys.modules) - modules:
+        if name.startswith("zz_"):
+            del sys.modules[name]
+
 
 IMPORTS = """
 import collections, enum, functools, itertools, math, operator, types
