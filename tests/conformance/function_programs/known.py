@@ -20,7 +20,9 @@ def known(program: dict[str, Any], problem: str) -> str | None:
         return "an op that fails and whose result is not used: it runs as Python, not in a graph"
     twice = re.search(r"tf\.stack\(\[(.+), \1\]", program["source"])
     parts = twice is not None and "tf.split(" in twice[1]
-    if parts and re.match(r"event \d+: TensorFlow ", theirs):
+    named = "tf.split(" in program["source"] and "tf.stack([" in program["source"]
+    reshaped = re.match(r"event \d+: TensorFlow INVALID_ARGUMENT: Input to reshape is a ", theirs)
+    if (parts and re.match(r"event \d+: TensorFlow ", theirs)) or (named and reshaped):
         return "TensorFlow's graph stacks the first part of a split when another is stacked twice"
     if "TensorFlow refuses: ValueError" in theirs and ours.startswith("traced INVALID_ARGUMENT"):
         return "traced shapes that do not fit: InvalidArgumentError, not ValueError as well"
