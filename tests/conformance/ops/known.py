@@ -61,7 +61,7 @@ _MEANT: tuple[Meant, ...] = (
     Meant(
         r".*",
         r"TypeError: (Cannot convert \[?True\]? to EagerTensor of dtype|.*, got .* != tf\.bool)",
-        _VALUE,
+        _VALUE + r"|INVALID_ARGUMENT: \w+: Integer division by zero",
         "a Python bool goes with every dtype of numbers, not with some",
     ),
     Meant(
@@ -115,7 +115,7 @@ _MEANT: tuple[Meant, ...] = (
     Meant(
         r"constant",
         r"Scalar tensor has no `len|Expected int32, but got",
-        _VALUE + r"|UNIMPLEMENTED: cast: ",
+        _VALUE + r"|UNIMPLEMENTED: cast: |INVALID_ARGUMENT: a \w+ cannot become ",
         "constants may hold tensors",
     ),
 )
