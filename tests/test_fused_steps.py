@@ -64,3 +64,29 @@ def test_maps_in_a_row_count_and_resume_like_stages_of_their_own(tmp_path: Path)
     again = iter(build())
     tf.train.Checkpoint(iterator=again).restore(saved)
     assert [x.numpy().tolist() for x in again] == rest == [[12, 15, 18], [21, 24, 27], [30]]
+
+
+def test_a_filter_behind_a_map_counts_and_resumes_like_a_stage_of_its_own(tmp_path: Path) -> None:
+    def build() -> Any:
+        ds = D.range(20).map(lambda x: {"n": x + 1, "name": tf.strings.as_string(x)})
+        return ds.filter(lambda row: row["n"] % 3 == 0).batch(2)
+
+    def shown(batch: Any) -> Any:
+        return batch["n"].numpy().tolist(), batch["name"].numpy().tolist()
+
+    it = iter(build())
+    assert shown(next(it)) == ([3, 6], [b"2", b"5"])
+    saved = tf.train.Checkpoint(iterator=it).save(str(tmp_path / "at"))
+    rest = [shown(batch) for batch in it]
+    again = iter(build())
+    tf.train.Checkpoint(iterator=again).restore(saved)
+    assert [shown(batch) for batch in again] == rest
+    assert rest == [([9, 12], [b"8", b"11"]), ([15, 18], [b"14", b"17"])]
+    audit = it.audit()
+    assert (audit.total, audit.delivered, audit.filtered) == (20, 6, 14)
+
+
+def test_a_filter_that_keeps_few_of_many_large_rows_keeps_the_limit() -> None:
+    ds = D.range(400).map(lambda x: tf.fill([256, 1024], tf.cast(x, tf.float32)))
+    kept = [x.numpy() for x in ds.filter(lambda x: x[0, 0] % 100 == 7)]
+    assert [float(x[5, 9]) for x in kept] == [7, 107, 207, 307]

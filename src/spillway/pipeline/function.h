@@ -48,9 +48,13 @@ class Function {
   virtual bool fallible() const { return true; }
   // One function that does `inner` and then this, with the same results; null: they stay two.
   virtual std::shared_ptr<Function> after(const std::shared_ptr<Function>& inner);
+  // A function of elements of `input` that gives them back, and this one's result behind them:
+  // after() then makes both at once. Null: not here.
+  virtual std::shared_ptr<Function> beside(const StructurePtr& input);
 };
 using FunctionPtr = std::shared_ptr<Function>;
 
 inline FunctionPtr Function::after(const FunctionPtr& /*inner*/) { return nullptr; }
+inline FunctionPtr Function::beside(const StructurePtr& /*input*/) { return nullptr; }
 
 }  // namespace spillway

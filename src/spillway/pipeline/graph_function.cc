@@ -87,6 +87,22 @@ class GraphFunction final : public Function {
     return made;
   }
 
+  FunctionPtr beside(const StructurePtr& input) override {
+    if (!merges() || input == nullptr) return nullptr;
+    if (input->components() != graph_->parameters().size()) return nullptr;
+    const MutexLock lock(mutex_);
+    if (beside_ == nullptr) {
+      std::vector<graph::Operand> results;
+      for (const graph::NodePtr& parameter : graph_->parameters())
+        results.push_back({parameter, 0});
+      results.insert(results.end(), graph_->results().begin(), graph_->results().end());
+      beside_ = std::make_shared<GraphFunction>(
+          graph::Graph::make(graph_->parameters(), std::move(results)),
+          Structure::tuple({input, output_}), code_, name_);
+    }
+    return beside_;
+  }
+
  private:
   bool merges() const { return pure() && !fallible(); }
 
@@ -245,6 +261,7 @@ class GraphFunction final : public Function {
   Mutex mutex_;
   // The one function made of this and the latest other; an epoch asks for it again.
   std::pair<std::weak_ptr<Function>, FunctionPtr> merged_ SW_GUARDED_BY(mutex_);
+  FunctionPtr beside_ SW_GUARDED_BY(mutex_);
   std::vector<Kept> plans_ SW_GUARDED_BY(mutex_);  // the latest first
   std::atomic<std::int64_t> row_ps_{0};            // picoseconds a row took last; a hint
 };

@@ -85,6 +85,54 @@ TEST(GraphFunction, AShapeThatDependsOnValuesLeavesTheOtherPartWhole) {
        .expect = {"[]", "[14]", "[14 14]"}});
 }
 
+// int64 of `shape` -> whether its sum is even.
+FunctionPtr even(const Shape& shape = {}) {
+  const graph::NodePtr parameter = graph::Node::parameter({DType::kInt64, shape}, nullptr);
+  const Operand sum = applied("reduce_sum", {{parameter, 0}});
+  const Operand verdict = applied("equal", {applied("bitwise_and", {sum, known(1)}), known(0)});
+  return make_graph_function(graph::Graph::make({parameter}, {verdict}),
+                             Structure::tensor(DType::kBool, {}), "even", "even");
+}
+
+NodePtr filtered(const FunctionPtr& predicate, NodePtr input) {
+  return node("filter", {{"predicate", predicate}}, {std::move(input)});
+}
+
+TEST(GraphFunction, AFilterTestsWhatTheMapBelowMakesInTheSameGraph) {
+  check_operator({.build = [] { return filtered(even(), mapped(traced("floordiv", 2), range(9))); },
+                  .expect = {"0", "0", "2", "2", "4"}});
+  check_operator({.build = [] { return filtered(even(), mapped(traced("add", 1), range(6))); },
+                  .expect = {"2", "4", "6"}});
+  const NodePtr below = mapped(traced("add", 1), range(6));
+  const NodePtr above = filtered(even(), below);
+  const Opened opened = open(above);
+  const Next next = opened.it->next({6});
+  ASSERT_TRUE(next.ok() && next.value());
+  EXPECT_EQ(next.value()->row(0).values[0].as<std::int64_t>()[0], 2);
+  // The map handed its input on.
+  EXPECT_EQ(opened.run->stage_of(*below)->stats().rows, 6);
+  EXPECT_EQ(opened.it->stage().stats().filtered, 3);
+}
+
+TEST(GraphFunction, AFilterTakesNoMoreMappedRowsThanAreDemanded) {
+  const graph::NodePtr one = graph::Node::parameter({DType::kInt64, {}}, nullptr);
+  const Operand many = applied(
+      "add", {{one, 0}, {graph::Node::constant(i64s(std::vector<std::int64_t>(1000, 1))), 0}});
+  const NodePtr wide = mapped(
+      make_graph_function(graph::Graph::make({one}, {many}), i64_spec({1000}), "wide", "wide"),
+      range(100));
+  const Opened opened = open(filtered(even({1000}), wide));
+  const Next next = opened.it->next({100, 17'000, 1'000'000'000});
+  ASSERT_TRUE(next.ok() && next.value());
+  EXPECT_EQ(next.value()->rows(), 2);
+}
+
+TEST(GraphFunction, AFilterOverRowsOfDifferentShapesTestsThemAll) {
+  check_operator(
+      {.build = [] { return filtered(even({kUnknownDim}), mapped(as_many(), range(4))); },
+       .expect = {"[]", "[7 7]"}});
+}
+
 #ifdef SW_TEST_POINTS
 TEST(GraphFunction, TimeThatIsUpDoesNotMoveAnErrorToAnotherRow) {
   const graph::NodePtr one = graph::Node::parameter({DType::kInt64, {}}, nullptr);

@@ -14,41 +14,46 @@ class FilterIterator final : public Iterator {
   FilterIterator(const OpenContext& context, IteratorPtr input)
       : Iterator(context.stage(), context.epoch()),
         input_(std::move(input)),
-        predicate_(context.node().function_param("predicate")) {}
+        predicate_(context.node().function_param("predicate")),
+        structure_(context.node().structure()) {
+    if (const FunctionPtr both = predicate_->beside(structure_)) {
+      made_and_tested_ = input_.below().merge_into(*both);
+    }
+  }
 
   Next pull(const Demand& demand) override {
     for (;;) {
       if (!error_.ok()) return std::exchange(error_, Status());
+      if (made_and_tested_ != nullptr) SW_RETURN_IF_ERROR(stage().admit());
       Next next = input_.next(demand);
       if (!next.ok() || !next.value()) return next;
-      const Chunk& rows = *next.value();
-      const std::int64_t first = input_.position() - rows.rows();
-      Function::Outcome outcome = call_rows(stage(), *predicate_, rows, first, epoch());
+      Tested some = test(std::move(*next.value()), demand);
       std::int64_t tested = 0;
       std::vector<std::int64_t> kept;
-      if (const bool* verdicts = bool_results(outcome.out)) {
-        kept.reserve(static_cast<std::size_t>(outcome.out.rows()));
-        for (; tested < outcome.out.rows(); ++tested) {
+      if (const bool* verdicts = bool_results(some.verdicts)) {
+        kept.reserve(static_cast<std::size_t>(some.verdicts.rows()));
+        for (; tested < some.verdicts.rows(); ++tested) {
           if (verdicts[tested]) kept.push_back(tested);
         }
       }
-      for (; tested < outcome.out.rows(); ++tested) {
-        auto keep = bool_result(outcome.out, tested, "predicate");
+      for (; tested < some.verdicts.rows(); ++tested) {
+        auto keep = bool_result(some.verdicts, tested, "predicate");
         if (!keep.ok()) {
-          outcome.error = std::move(keep).status();
+          some.error = std::move(keep).status();
           break;
         }
         if (keep.value()) kept.push_back(tested);
       }
-      if (!outcome.error.ok()) {
-        error_ = std::move(outcome.error);
-        if (tested + 1 < rows.rows()) input_.unread(rows.slice(tested + 1, rows.rows()));
-      }
+      const std::int64_t done = tested + (some.error.ok() ? 0 : 1);
+      if (done < some.input.rows()) input_.unread(some.input.slice(done, some.input.rows()));
+      error_ = std::move(some.error);
       stats().used += static_cast<std::int64_t>(kept.size());
       stats().filtered += tested - static_cast<std::int64_t>(kept.size());
       if (kept.empty()) continue;
-      if (static_cast<std::int64_t>(kept.size()) == rows.rows()) return next;
-      return std::optional<Chunk>(select_rows(account(), rows, kept));
+      if (static_cast<std::int64_t>(kept.size()) == some.rows.rows()) {
+        return std::optional<Chunk>(std::move(some.rows));
+      }
+      return std::optional<Chunk>(select_rows(account(), some.rows, kept));
     }
   }
 
@@ -64,8 +69,36 @@ class FilterIterator final : public Iterator {
   }
 
  private:
+  struct Tested {
+    Chunk input;
+    Chunk rows;      // what may be handed on, as far as it was tested
+    Chunk verdicts;  // one a tested row
+    Status error;    // of the row behind them
+  };
+
+  Tested test(Chunk input, const Demand& demand) {
+    const std::int64_t first = input_.position() - input.rows();
+    if (made_and_tested_ == nullptr) {
+      Function::Outcome outcome = call_rows(stage(), *predicate_, input, first, epoch());
+      return {input, input, std::move(outcome.out), std::move(outcome.error)};
+    }
+    Function::Outcome outcome =
+        call_rows(stage(), *made_and_tested_, input, first, epoch(), &demand);
+    const Chunk& both = outcome.out;
+    Tested out{std::move(input), {}, {}, std::move(outcome.error)};
+    if (both.rows() == 0) return out;
+    std::vector<Column> columns = both.columns();
+    std::vector<Column> verdict{std::move(columns.back())};
+    columns.pop_back();
+    out.rows = Chunk(structure_, both.rows(), std::move(columns), both.origins());
+    out.verdicts = Chunk(predicate_->output(), both.rows(), std::move(verdict), both.origins());
+    return out;
+  }
+
   Input input_;
   const FunctionPtr predicate_;
+  const StructurePtr structure_;
+  FunctionPtr made_and_tested_;  // what the map below makes, and the verdict; null: only tests
   Status error_;
 };
 
