@@ -36,5 +36,6 @@ void bind_graph(nanobind::module_& m);
 void bind_operators(nanobind::module_& m);
 void bind_iterator(nanobind::module_& m);
 void bind_memory(nanobind::module_& m);
+void bind_files(nanobind::module_& m);
 
 }  // namespace spillway::python

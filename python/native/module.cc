@@ -27,6 +27,7 @@ NB_MODULE(_native, m) {
   bind_operators(m);
   bind_iterator(m);
   bind_memory(m);
+  bind_files(m);
   m.def("register_types", [](nb::dict given) {
     const auto get = [&](const char* key) { return Ref::borrow(given[key].ptr()); };
     PythonTypes& all = types();

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from spillway.tf import _names
+from spillway.tf.tfrecord_writer import TFRecordOptions, TFRecordWriter
+
+__all__ = ["TFRecordOptions", "TFRecordWriter"]
 
 
 def __getattr__(name: str) -> Any:

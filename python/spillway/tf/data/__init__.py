@@ -16,6 +16,7 @@ from spillway.specs import DatasetSpec
 from spillway.tf import _names
 from spillway.tf.data.dataset import Dataset
 from spillway.tf.data.iterator import Iterator, IteratorSpec, NumpyIterator
+from spillway.tf.data.readers import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
 
 from . import experimental  # after what it builds on
 
@@ -25,10 +26,13 @@ __all__ = [
     "UNKNOWN_CARDINALITY",
     "Dataset",
     "DatasetSpec",
+    "FixedLengthRecordDataset",
     "Iterator",
     "IteratorSpec",
     "NumpyIterator",
     "Options",
+    "TFRecordDataset",
+    "TextLineDataset",
     "ThreadingOptions",
     "experimental",
 ]

@@ -1,0 +1,25 @@
+#include <nanobind/stl/string.h>
+
+#include "bindings.h"
+#include "spillway/io/file.h"
+#include "spillway/io/formats/tfrecord.h"
+
+namespace nb = nanobind;
+
+namespace spillway::python {
+
+void bind_files(nb::module_& m) {
+  m.def(
+      "framed_tfrecord",
+      [](const nb::bytes& record) {
+        const std::string framed = framed_tfrecord({record.c_str(), record.size()});
+        return nb::bytes(framed.data(), framed.size());
+      },
+      "A record with its length and checksums, as a TFRecord file has it.");
+  m.def(
+      "raise_file_error",
+      [](const std::string& path, int number) { throw_status(file_error(path, number)); },
+      "Raises what a system call on a file means that failed with this errno.");
+}
+
+}  // namespace spillway::python

@@ -1,0 +1,209 @@
+#include "spillway/io/byte_stream.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace spillway {
+namespace {
+
+constexpr std::size_t kLeast = 256;
+constexpr std::size_t kCompressedPiece = 64 * 1024;
+
+}  // namespace
+
+Result<Compression> compression_named(std::string_view name) {
+  if (name.empty()) return Compression::kNone;
+  if (name == "GZIP") return Compression::kGzip;
+  if (name == "ZLIB") return Compression::kZlib;
+  return invalid_argument("Unsupported compression_type: ", name,
+                          ". It must be '', 'ZLIB' or 'GZIP'.");
+}
+
+// zlib's streams over a file. What it needs itself (about 48 KB) is charged with its input.
+class ByteStream::Inflater {
+ public:
+  static Result<std::unique_ptr<Inflater>> make(const File& file, Compression compression,
+                                                const AccountPtr& account) {
+    constexpr std::size_t kOwn = 48 * 1024;
+    SW_ASSIGN(Buffer in,
+              Buffer::allocate(account, kCompressedPiece + kOwn, Buffer::Ask::kRequired));
+    auto made = std::unique_ptr<Inflater>(new Inflater(file, std::move(in)));
+    const int header = compression == Compression::kGzip ? 16 : 0;
+    if (inflateInit2(&made->stream_, MAX_WBITS + header) != Z_OK) {
+      return out_of_resource(file.path(), ": zlib could not be started");
+    }
+    made->members_ = compression == Compression::kGzip;
+    return made;
+  }
+  ~Inflater() { inflateEnd(&stream_); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+
+  // 0: the end.
+  Result<std::size_t> produce(std::span<std::byte> out) {
+    stream_.next_out = reinterpret_cast<Bytef*>(out.data());
+    stream_.avail_out = static_cast<uInt>(std::min<std::size_t>(out.size(), UINT32_MAX));
+    const uInt wanted = stream_.avail_out;
+    while (stream_.avail_out == wanted) {
+      if (stream_.avail_in == 0) SW_RETURN_IF_ERROR(fill());
+      if (between_) {  // members of a gzip file, or the end
+        if (stream_.avail_in == 0 || !members_) return std::size_t{0};
+        inflateReset(&stream_);
+        between_ = false;
+      }
+      if (stream_.avail_in == 0) {
+        if (file_offset_ == 0) return std::size_t{0};
+        return corrupt(Z_BUF_ERROR, "the data end in the middle: the file is truncated");
+      }
+      const int code = inflate(&stream_, Z_NO_FLUSH);
+      if (code == Z_STREAM_END) {
+        between_ = true;
+      } else if (code != Z_OK && code != Z_BUF_ERROR) {
+        return corrupt(code, stream_.msg == nullptr ? "no valid data" : stream_.msg);
+      }
+    }
+    return static_cast<std::size_t>(wanted - stream_.avail_out);
+  }
+
+ private:
+  Inflater(const File& file, Buffer in) : file_(file), in_(std::move(in)) {}
+  Status fill() {
+    SW_ASSIGN(const std::size_t got,
+              file_.read(file_offset_, std::span(in_.data(), kCompressedPiece)));
+    in_.touch();
+    file_offset_ += got;
+    stream_.next_in = reinterpret_cast<Bytef*>(in_.data());
+    stream_.avail_in = static_cast<uInt>(got);
+    return {};
+  }
+  Status corrupt(int code, std::string_view why) const {
+    return corrupt_file(file_.path(), file_offset_ - stream_.avail_in, file_.path(),
+                        ": inflate() failed with error ", code, ": ", why);
+  }
+
+  const File& file_;
+  Buffer in_;
+  z_stream stream_{};
+  std::uint64_t file_offset_ = 0;
+  bool members_ = false;
+  bool between_ = false;
+};
+
+ByteStream::ByteStream(FilePtr file, AccountPtr account, std::size_t buffer)
+    : file_(std::move(file)), account_(std::move(account)), buffer_size_(buffer) {}
+ByteStream::~ByteStream() = default;
+
+Result<std::unique_ptr<ByteStream>> ByteStream::open(FilePtr file, Compression compression,
+                                                     AccountPtr account, std::size_t buffer) {
+  const bool plain = compression == Compression::kNone;
+  if (buffer == 0) buffer = kBuffer;
+  if (plain) buffer = static_cast<std::size_t>(std::min<std::uint64_t>(buffer, file->size()));
+  buffer = std::max(buffer, kLeast);
+  auto made =
+      std::unique_ptr<ByteStream>(new ByteStream(std::move(file), std::move(account), buffer));
+  if (!plain) {
+    SW_ASSIGN(made->inflater_, Inflater::make(*made->file_, compression, made->account_));
+  }
+  return made;
+}
+
+std::optional<std::uint64_t> ByteStream::length() const {
+  if (inflater_ != nullptr) return std::nullopt;
+  return file_->size();
+}
+
+Result<std::size_t> ByteStream::produce(std::span<std::byte> out) {
+  std::size_t got = 0;
+  if (inflater_ != nullptr) {
+    SW_ASSIGN(got, inflater_->produce(out));
+  } else {
+    SW_ASSIGN(got, file_->read(produced_, out));
+  }
+  produced_ += got;
+  return got;
+}
+
+// The buffer holds at least `bytes`, and what it has begins at its front.
+Status ByteStream::make_room(std::size_t bytes) {
+  const std::size_t have = end_ - begin_;
+  if (buffer_ && buffer_->size() >= bytes) {
+    if (have > 0 && begin_ > 0) std::memmove(buffer_->data(), buffer_->data() + begin_, have);
+  } else {
+    const std::size_t size = std::max({bytes, buffer_size_, buffer_ ? buffer_->size() * 2 : 0});
+    auto larger = Buffer::allocate(account_, size, Buffer::Ask::kOptional);
+    if (!larger.ok()) larger = Buffer::allocate(account_, bytes, Buffer::Ask::kRequired);
+    if (!larger.ok()) return std::move(larger).status();
+    if (have > 0) std::memcpy(larger.value().data(), buffer_->data() + begin_, have);
+    buffer_ = std::move(larger).value();
+  }
+  begin_ = 0;
+  end_ = have;
+  return {};
+}
+
+Result<std::span<const std::byte>> ByteStream::look(std::size_t n, std::size_t ahead) {
+  while (end_ - begin_ < n) {
+    if (!buffer_ || buffer_->size() - begin_ < n) SW_RETURN_IF_ERROR(make_room(n));
+    std::span free = std::span(buffer_->data(), buffer_->size()).subspan(end_);
+    if (ahead > 0) free = free.first(std::min(free.size(), std::max(n, ahead)));
+    SW_ASSIGN(const std::size_t got, produce(free));
+    if (got == 0) break;
+    buffer_->touch();
+    end_ += got;
+  }
+  if (!buffer_) return std::span<const std::byte>();
+  return std::span<const std::byte>(buffer_->data() + begin_, end_ - begin_);
+}
+
+void ByteStream::pass(std::size_t n) {
+  begin_ += n;
+  position_ += n;
+  if (begin_ == end_) begin_ = end_ = 0;
+}
+
+Result<std::size_t> ByteStream::read(std::span<std::byte> out) {
+  std::size_t done = std::min(out.size(), end_ - begin_);
+  if (done > 0) {
+    std::memcpy(out.data(), buffer_->data() + begin_, done);
+    pass(done);
+  }
+  while (done < out.size()) {
+    const std::size_t left = out.size() - done;
+    if (inflater_ == nullptr && left < buffer_size_ / 2) {
+      SW_ASSIGN(const auto next, look(left));
+      const std::size_t some = std::min(left, next.size());
+      if (some == 0) break;
+      std::memcpy(out.data() + done, next.data(), some);
+      pass(some);
+      done += some;
+      continue;
+    }
+    SW_ASSIGN(const std::size_t got, produce(out.subspan(done)));
+    if (got == 0) break;
+    position_ += got;
+    done += got;
+  }
+  return done;
+}
+
+Status ByteStream::seek(std::uint64_t position) {
+  if (position >= position_ && position - position_ <= end_ - begin_) {
+    pass(static_cast<std::size_t>(position - position_));
+    return {};
+  }
+  if (inflater_ == nullptr) {
+    begin_ = end_ = 0;
+    position_ = produced_ = std::min(position, file_->size());
+    return {};
+  }
+  while (position_ < position) {
+    SW_ASSIGN(const auto next, look(1));
+    if (next.empty()) return {};
+    pass(static_cast<std::size_t>(std::min<std::uint64_t>(next.size(), position - position_)));
+  }
+  return {};
+}
+
+}  // namespace spillway

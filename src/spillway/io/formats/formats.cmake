@@ -1,0 +1,3 @@
+spillway_format(fixed_length)
+spillway_format(text_lines)
+spillway_format(tfrecord)

@@ -1,0 +1,146 @@
+#include "spillway/pipeline/file_rows.h"
+
+#include <algorithm>
+
+namespace spillway {
+namespace {
+
+constexpr std::int64_t kMostRows = 4096;  // a chunk: their offsets take 32 KB
+constexpr std::size_t kLeastBytes = 4096;
+constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
+
+class FileRowsIterator final : public Iterator {
+ public:
+  FileRowsIterator(const OpenContext& context, FileRows rows, bool resynchronise)
+      : Iterator(context.stage(), context.epoch()),
+        rows_(std::move(rows)),
+        resynchronise_(resynchronise),
+        context_(context) {}
+
+  Next pull(const Demand& demand) override {
+    if (!pending_.ok()) return failed(std::exchange(pending_, Status()));
+    for (;;) {
+      if (reader_ == nullptr) {
+        if (file_ >= rows_.files.size()) return end_of_data();
+        if (Status opened = open(); !opened.ok()) return failed(std::move(opened));
+      }
+      StringRows out(account(), std::clamp<std::int64_t>(demand.rows, 1, kMostRows),
+                     std::clamp(demand.bytes, kLeastBytes, kMostBytes));
+      auto more = reader_->read(out);
+      if (out.count() > 0) {
+        if (!more.ok() && is_position(more.error())) pending_ = std::move(more).status();
+        return made(out);
+      }
+      if (!more.ok()) return failed(std::move(more).status());
+      if (!more.value()) next_file();
+    }
+  }
+
+  // Where the next record begins: the record of a pending error is read, and fails, again.
+  Status save(StateWriter& out) const override {
+    out.put(static_cast<std::int64_t>(file_));
+    out.put(reader_ == nullptr ? position_ : static_cast<std::int64_t>(reader_->position()));
+    out.put(ordinal_);
+    return {};
+  }
+  Status restore(StateReader& in) override {
+    std::int64_t file = 0;
+    SW_RETURN_IF_ERROR(in.get_count(file, static_cast<std::int64_t>(rows_.files.size())));
+    SW_RETURN_IF_ERROR(in.get_count(position_));
+    SW_RETURN_IF_ERROR(in.get_count(ordinal_));
+    file_ = static_cast<std::size_t>(file);
+    return {};
+  }
+
+ private:
+  Status open() {
+    const std::string& path = rows_.files[file_];
+    SW_ASSIGN(FilePtr file, open_file(path));
+    SW_ASSIGN(reader_, rows_.open(std::move(file), account()));
+    scope_ = context_.source_scope(path);
+    if (position_ > 0) SW_RETURN_IF_ERROR(reader_->seek(static_cast<std::uint64_t>(position_)));
+    return {};
+  }
+
+  void next_file() {
+    reader_ = nullptr;
+    position_ = 0;
+    ++file_;
+  }
+
+  Next made(StringRows& out) {
+    const std::int64_t rows = out.count();
+    std::vector<Column> columns;
+    columns.emplace_back(out.take());
+    const Origins origins = Origins::regular(scope_, ordinal_);
+    ordinal_ += rows;
+    return std::optional(Chunk(stage().node().structure(), rows, std::move(columns), origins));
+  }
+
+  // An error that stands in an element's place is passed with what cannot be read.
+  Status failed(Status error) {
+    if (!is_position(error)) return error;
+    ErrorInfo& info = error.edit();
+    if (info.file.empty()) info.file = rows_.files[file_];
+    if (info.index < 0) info.index = ordinal_;
+    if (info.origin.empty()) info.origin = context_.source_scope(info.file)->source;
+    ++ordinal_;
+    bool more = false;
+    if (resynchronise_ && reader_ != nullptr) {
+      auto found = reader_->resynchronise();
+      more = found.ok() && found.value();
+    }
+    if (!more) next_file();
+    return error;
+  }
+
+  const FileRows rows_;
+  const bool resynchronise_;
+  const OpenContext context_;
+  std::size_t file_ = 0;
+  std::int64_t position_ = 0;  // in the file, until it is open
+  std::int64_t ordinal_ = 0;
+  RecordReaderPtr reader_;
+  Status pending_;  // of the record behind those handed out
+  ScopePtr scope_;
+};
+
+}  // namespace
+
+Result<IteratorPtr> open_file_rows(const OpenContext& context, FileRows rows, bool resynchronise) {
+  return IteratorPtr(std::make_unique<FileRowsIterator>(context, std::move(rows), resynchronise));
+}
+
+Result<std::vector<std::string>> files_param(const Node& node, std::string_view name) {
+  const ElementPtr value = node.element_param(name);
+  if (value == nullptr || value->values.size() != 1 || value->values[0].dtype() != DType::kString) {
+    Status status = invalid_argument(node.op().name, ": `", name, "` must be a string or several");
+    status.edit().type = "TypeError";
+    return status;
+  }
+  const Tensor& names = value->values[0];
+  std::vector<std::string> files;
+  files.reserve(static_cast<std::size_t>(names.count()));
+  for (std::int64_t i = 0; i < names.count(); ++i) files.emplace_back(names.string_at(i));
+  return files;
+}
+
+Result<std::unique_ptr<ByteStream>> open_stream(const Node& node, FilePtr file,
+                                                const AccountPtr& account) {
+  SW_ASSIGN(const Compression compression,
+            compression_named(node.string_param("compression_type", "")));
+  const std::int64_t buffer = node.int_param("buffer_size", 0);
+  return ByteStream::open(std::move(file), compression, account, static_cast<std::size_t>(buffer));
+}
+
+Result<Inferred> infer_file_rows(const Node& node) {
+  SW_RETURN_IF_ERROR(files_param(node, kFilesParam.name).status());
+  SW_RETURN_IF_ERROR(compression_named(node.string_param("compression_type", "")).status());
+  if (node.int_param("buffer_size", 0) < 0) {
+    return invalid_argument("`buffer_size` must be >= 0 (0 == default): ",
+                            node.int_param("buffer_size", 0));
+  }
+  return Inferred{Structure::tensor(DType::kString, {}), kUnknownCount};
+}
+
+}  // namespace spillway

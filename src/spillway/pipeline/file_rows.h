@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "spillway/io/record_reader.h"
+#include "spillway/pipeline/operator.h"
+
+namespace spillway {
+
+// What the sources over files share: a list of files, read one after the other, each by a format.
+struct FileRows {
+  std::vector<std::string> files;
+  // The reader of an opened file.
+  std::function<Result<RecordReaderPtr>(FilePtr file, const AccountPtr& account)> open;
+};
+
+// Strings, one a record. A file that cannot be opened or read is one error in its place; then the
+// next file follows, or, with `resynchronise`, the next good record of the same file. A checkpoint
+// is a file and a position in it.
+Result<IteratorPtr> open_file_rows(const OpenContext& context, FileRows rows,
+                                   bool resynchronise = false);
+
+// The value of a parameter that names files: a string or any number of them. A refusal in
+// TensorFlow's class otherwise.
+Result<std::vector<std::string>> files_param(const Node& node, std::string_view name);
+// The stream over an opened file, by the parameters `compression_type` and `buffer_size`.
+Result<std::unique_ptr<ByteStream>> open_stream(const Node& node, FilePtr file,
+                                                const AccountPtr& account);
+// Refuses wrong ones of these when the node is built; the elements are string scalars.
+Result<Inferred> infer_file_rows(const Node& node);
+
+// The parameters every such source begins with.
+inline constexpr ParamDef kFilesParam = {"filenames", ParamType::kElement, "",
+                                         "a path, or several"};
+inline constexpr ParamDef kCompressionParam = {"compression_type", ParamType::kString, "None",
+                                               "'' (none), 'ZLIB' or 'GZIP'"};
+inline constexpr ParamDef kBufferParam = {"buffer_size", ParamType::kInt, "None",
+                                          "bytes read at a time", true};
+
+}  // namespace spillway

@@ -1,0 +1,37 @@
+#include "spillway/io/formats/text_lines.h"
+
+#include "spillway/pipeline/file_rows.h"
+
+namespace spillway {
+namespace {
+
+constexpr ParamDef kParams[] = {kFilesParam, kCompressionParam, kBufferParam};
+
+}  // namespace
+
+extern constexpr OperatorDef text_lines_operator{
+    .name = "text_lines",
+    .summary = "The lines of text files, without their ends.",
+    .example =
+        ">>> import pathlib, tempfile\n"
+        ">>> path = pathlib.Path(tempfile.mkdtemp()) / 'a.txt'\n"
+        ">>> _ = path.write_text('one\\ntwo\\n')\n"
+        ">>> list(sw.Dataset.text_lines(str(path)).as_numpy_iterator())\n"
+        "[b'one', b'two']",
+    .params = kParams,
+    .inputs = 0,
+    .effects = Effects::kReads,
+    .fallible = true,
+    .ratio = Ratio::kSource,
+    .infer = infer_file_rows,
+    .open = [](const OpenContext& context) -> Result<IteratorPtr> {
+      const NodePtr node = context.stage()->node_ptr();
+      SW_ASSIGN(auto files, files_param(*node, kFilesParam.name));
+      const auto open = [node](FilePtr file, const AccountPtr& account) -> Result<RecordReaderPtr> {
+        SW_ASSIGN(auto stream, open_stream(*node, std::move(file), account));
+        return read_text_lines(std::move(stream));
+      };
+      return open_file_rows(context, {std::move(files), open});
+    }};
+
+}  // namespace spillway

@@ -1,0 +1,43 @@
+#include "spillway/io/formats/tfrecord.h"
+#include "spillway/pipeline/file_rows.h"
+
+namespace spillway {
+namespace {
+
+constexpr ParamDef kParams[] = {
+    kFilesParam,
+    kCompressionParam,
+    kBufferParam,
+    {"resynchronise", ParamType::kBool, "False",
+     "after a bad record go on with the next good one of the file, not with the next file"},
+};
+
+}  // namespace
+
+extern constexpr OperatorDef tf_record_operator{
+    .name = "tf_record",
+    .summary = "The records of TFRecord files, both checksums of each compared.",
+    .example =
+        ">>> import spillway.tf as tf, tempfile\n"
+        ">>> path = tempfile.mkdtemp() + '/a.tfrecord'\n"
+        ">>> with tf.io.TFRecordWriter(path) as writer:\n"
+        "...     writer.write(b'one')\n"
+        ">>> list(sw.Dataset.tf_record(path).as_numpy_iterator())\n"
+        "[b'one']",
+    .params = kParams,
+    .inputs = 0,
+    .effects = Effects::kReads,
+    .fallible = true,
+    .ratio = Ratio::kSource,
+    .infer = infer_file_rows,
+    .open = [](const OpenContext& context) -> Result<IteratorPtr> {
+      const NodePtr node = context.stage()->node_ptr();
+      SW_ASSIGN(auto files, files_param(*node, kFilesParam.name));
+      const auto open = [node](FilePtr file, const AccountPtr& account) -> Result<RecordReaderPtr> {
+        SW_ASSIGN(auto stream, open_stream(*node, std::move(file), account));
+        return read_tfrecords(std::move(stream));
+      };
+      return open_file_rows(context, {std::move(files), open}, node->bool_param("resynchronise"));
+    }};
+
+}  // namespace spillway

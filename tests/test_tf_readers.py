@@ -1,0 +1,154 @@
+"""Datasets of the records of files, under TensorFlow's names."""
+
+from __future__ import annotations
+
+import gzip
+import pickle
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spillway as sw
+import spillway.tf as tf
+
+D = tf.data.Dataset
+PACKED: dict[str, Callable[[bytes], bytes]] = {
+    "": lambda content: content,
+    "GZIP": gzip.compress,
+    "ZLIB": zlib.compress,
+}
+
+
+def written(path: Path, records: list[bytes], options: Any = None) -> str:
+    with tf.io.TFRecordWriter(str(path), options) as writer:
+        for record in records:
+            writer.write(record)
+    return str(path)
+
+
+def values(ds: Any) -> list[Any]:
+    return [x.numpy() for x in ds]
+
+
+@pytest.mark.parametrize("kind", PACKED)
+def test_what_was_written_is_read(tmp_path: Path, kind: str) -> None:
+    records = [b"one", b"", b"x" * 100_000, b"last"]
+    path = written(tmp_path / "a", records, kind)
+    assert values(tf.data.TFRecordDataset(path, kind)) == records
+    assert values(tf.data.TFRecordDataset(path, kind, buffer_size=1)) == records
+
+
+@pytest.mark.parametrize("kind", PACKED)
+def test_lines_and_records_of_one_length(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(PACKED[kind](b"one\r\ntwo\n\nlast"))
+    assert values(tf.data.TextLineDataset(path, kind)) == [b"one", b"two", b"", b"last"]
+    path.write_bytes(PACKED[kind](b"HHonetwoF"))
+    ds = tf.data.FixedLengthRecordDataset(str(path), 3, 2, 1, compression_type=kind)
+    assert values(ds) == [b"one", b"two"]
+
+
+def test_files_may_be_paths_lists_tensors_or_a_dataset(tmp_path: Path) -> None:
+    first, second = tmp_path / "a", tmp_path / "b"
+    first.write_text("1\n2\n")
+    second.write_text("3\n")
+    expected = [b"1", b"2", b"3"]
+    names = [str(first), str(second)]
+    for files in ([first, second], tf.constant(names), tf.constant([names]), names):
+        assert values(tf.data.TextLineDataset(files)) == expected
+    listed = D.from_tensor_slices(names)
+    assert values(tf.data.TextLineDataset(listed)) == expected
+    assert values(listed.flat_map(tf.data.TextLineDataset)) == expected
+    assert values(tf.data.TextLineDataset(names, num_parallel_reads=2)) == [b"1", b"3", b"2"]
+
+
+def test_a_function_that_opens_files_runs_without_python(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("1\n")
+    ds = D.from_tensors(str(tmp_path / "a")).flat_map(lambda f: tf.data.TextLineDataset(f).skip(0))
+    assert all(stage["native"] for stage in ds.explain().stages)
+    assert values(ds) == [b"1"]
+
+
+@pytest.mark.parametrize(
+    ("files", "text"),
+    [
+        (3, "must contain `tf.string` elements. Got `tf.int32`"),
+        (D.range(2), "must contain `tf.string` elements. Got a dataset of `tf.int64`"),
+        (D.from_tensors(["a", "b"]), r"of shape \[\] \(i.e. scalars\)"),
+    ],
+)
+def test_what_names_no_files_is_refused(files: Any, text: str) -> None:
+    with pytest.raises(TypeError, match=text):
+        tf.data.TFRecordDataset(files)
+
+
+def test_an_error_names_file_offset_and_index_and_the_next_file_follows(tmp_path: Path) -> None:
+    good = written(tmp_path / "good", [b"one", b"two"])
+    content = bytearray(Path(good).read_bytes())
+    content[19 + 12] ^= 1
+    bad = tmp_path / "bad"
+    bad.write_bytes(content)
+    ds = tf.data.TFRecordDataset([good, str(bad), str(tmp_path / "none"), good])
+    it = iter(ds)
+    assert [next(it).numpy() for _ in range(3)] == [b"one", b"two", b"one"]
+    with pytest.raises(tf.errors.DataLossError, match="corrupted record at 19") as caught:
+        next(it)
+    error: Any = caught.value
+    assert (error.file, error.offset, error.index) == (str(bad), 19, 3)
+    assert isinstance(error, sw.errors.CorruptFile)
+    with pytest.raises(FileNotFoundError) as missing:
+        next(it)
+    assert isinstance(missing.value, tf.errors.NotFoundError)
+    assert [x.numpy() for x in it] == [b"one", b"two"]
+    audited = ds.on_error("skip")
+    assert values(audited) == [b"one", b"two", b"one", b"one", b"two"]
+    assert [entry.file for entry in audited.audit().entries] == [str(bad), str(tmp_path / "none")]
+
+
+def test_a_bad_record_may_be_passed_over_within_its_file(tmp_path: Path) -> None:
+    path = Path(written(tmp_path / "a", [b"one", b"two", b"three"]))
+    content = bytearray(path.read_bytes())
+    content[19] ^= 0x10  # the second one's length
+    path.write_bytes(content)
+    ds = sw.Dataset.tf_record(str(path), resynchronise=True, on_error="skip")
+    assert list(ds.as_numpy_iterator()) == [b"one", b"three"]
+
+
+def test_a_pass_resumes_within_a_file(tmp_path: Path) -> None:
+    names = [written(tmp_path / n, [n.encode() * i for i in range(1, 40)]) for n in "abc"]
+
+    def build() -> Any:
+        return tf.data.TFRecordDataset(names, num_parallel_reads=2).shuffle(5, seed=1).batch(7)
+
+    it = iter(build())
+    for _ in range(4):
+        next(it)
+    saved = tf.train.Checkpoint(iterator=it).save(str(tmp_path / "at"))
+    rest = [x.numpy().tolist() for x in it]
+    again = iter(build())
+    tf.train.Checkpoint(iterator=again).restore(saved)
+    assert [x.numpy().tolist() for x in again] == rest
+
+
+def test_a_writer_that_is_closed_or_given_no_bytes_says_so(tmp_path: Path) -> None:
+    writer = tf.io.TFRecordWriter(str(tmp_path / "a"))
+    with pytest.raises(TypeError, match="bytes or str: int"):
+        writer.write(3)
+    writer.flush()
+    writer.close()
+    writer.close()
+    for use in (lambda: writer.write(b"x"), writer.flush):
+        with pytest.raises(tf.errors.FailedPreconditionError, match="closed"):
+            use()
+    with pytest.raises(tf.errors.NotFoundError):
+        tf.io.TFRecordWriter(str(tmp_path / "no" / "such"))
+    with pytest.raises(ValueError, match="Not a valid compression_type"):
+        tf.io.TFRecordOptions(compression_type="zip")
+
+
+def test_records_are_data_and_never_code(tmp_path: Path) -> None:
+    payload = pickle.dumps(print)
+    assert values(tf.data.TFRecordDataset(written(tmp_path / "a", [payload]))) == [payload]
