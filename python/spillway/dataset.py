@@ -320,6 +320,24 @@ class Dataset(Operators):
         return ds.shuffle(max(len(ds), 1), seed=seed)
 
     @staticmethod
+    def from_npy(paths: Any, name: str | None = None, **policy: Any) -> Dataset:
+        """Rows of .npy files, in constant memory; a dict or tuple of lists of files gives columns.
+
+        Types, shapes and numbers of rows are compared across all files first.
+
+        >>> import spillway as sw, tempfile
+        >>> x, y = (tempfile.mkdtemp() + name for name in ("/x.npy", "/y.npy"))
+        >>> np.save(x, np.eye(2)), np.save(y, np.arange(2))
+        (None, None)
+        >>> ds = sw.Dataset.from_npy({"x": [x], "y": [y]})
+        >>> [(row["x"].tolist(), int(row["y"])) for row in ds]
+        [([1.0, 0.0], 0), ([0.0, 1.0], 1)]
+        """
+        from spillway import npy_files
+
+        return npy_files.rows(paths, name, policy)
+
+    @staticmethod
     def zip(
         *args: Any,
         datasets: Any = None,
