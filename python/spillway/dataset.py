@@ -389,7 +389,10 @@ class Dataset(Operators):
         if not datasets:
             raise ValueError("Invalid `datasets`. `datasets` should not be empty.")
         if not isinstance(choice_dataset, Dataset):
-            raise TypeError(f"Invalid `choice_dataset`. It should be a dataset: {choice_dataset!r}")
+            raise TypeError(
+                "Invalid `choice_dataset`. `choice_dataset` should be a `tf.data.Dataset` but is "
+                f"{type(choice_dataset)}."
+            )
         inputs = [choice_dataset, *datasets]
         return make("choose_from_datasets", [None, None, bool(stop_on_empty_dataset)], inputs, None)
 
@@ -422,8 +425,8 @@ class Dataset(Operators):
         buffer_size: Any,
         seed: int | None = None,
         reshuffle_each_iteration: bool | None = None,
-        shrink: bool = False,
         name: str | None = None,
+        shrink: bool = False,
         **policy: Any,
     ) -> Dataset:
         """Draws each element from a buffer of the next `buffer_size`, in TensorFlow's own order.
@@ -474,8 +477,8 @@ class Dataset(Operators):
         block_length: int | None = None,
         num_parallel_calls: int | None = None,
         deterministic: bool | None = None,
-        output_signature: Any = None,
         name: str | None = None,
+        output_signature: Any = None,
         **policy: Any,
     ) -> Dataset:
         """Walks several datasets, made by `map_func`, in turns.
