@@ -355,3 +355,30 @@ def test_group_by_reducer_refuses_a_key_that_is_no_number(key_func: Any, text: s
 def test_keys_of_a_dict_are_strings(make: Any) -> None:
     with pytest.raises(TypeError, match="dict keys of an element must be strings"):
         make()
+
+
+def test_an_error_is_made_by_tensorflows_keywords() -> None:
+    error = tf.errors.NotFoundError(node_def=None, op=None, message="gone")
+    assert (error.message, error.error_code) == ("gone", tf.errors.NOT_FOUND)
+    assert tf.errors.OpError(None, None, "lost", tf.errors.DATA_LOSS).error_code == 15
+
+
+def test_a_boolean_is_no_number_of_threads() -> None:
+    options: Any = tf.data.Options()
+    with pytest.raises(TypeError, match="private_threadpool_size"):
+        options.threading.private_threadpool_size = True
+
+
+def test_buffers_and_counts_below_one_are_refused() -> None:
+    ds: Any = tf.data.Dataset.range(3)
+    weave = tf.data.experimental.parallel_interleave
+    with pytest.raises(tf.errors.InvalidArgumentError, match="buffer_output_elements"):
+        ds.apply(weave(lambda x: tf.data.Dataset.range(x), 2, buffer_output_elements=-1))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="count must be greater than zero"):
+        ds.apply(tf.data.experimental.shuffle_and_repeat(3, count=-2))
+
+
+def test_a_choice_that_is_no_dataset_is_named_by_its_class() -> None:
+    ds: Any = tf.data.Dataset.range(3)
+    with pytest.raises(TypeError, match=r"`choice_dataset` should be a `tf.data.Dataset` but is"):
+        ds.choose_from_datasets([ds, ds], 3)
