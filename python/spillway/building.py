@@ -30,6 +30,8 @@ _OF_ELEMENTS = {
     ("take_while", "predicate"),
     ("group_by_window", "key_func"),
 }
+# Functions whose result TensorFlow makes an int64 of, where it is a Python number.
+_INT64 = {"key_func", "window_size_func"}
 _DATASET_FUNCTIONS = {("flat_map", "map_func"), ("group_by_window", "reduce_func")}
 
 
@@ -62,18 +64,16 @@ def apply_operator(
         elif kind == "function" and value is not None:
             if (op, definition["name"]) in _DATASET_FUNCTIONS:
                 of = None if caller is None else _argument(op, caller)
-                params.append(dataset_function(value, signature, of))
+                params.append(dataset_function(value, signature, of, op))
             else:
                 declared = signature if definition["name"] in _RESULTS else None
                 traced = (op, definition["name"]) in _OF_ELEMENTS and caller is not None
                 of = caller._node.structure if traced and caller is not None else None
                 if definition["name"] == "window_size_func":
                     of = _native.Structure.tensor("int64", ())  # of keys, whatever elements are
-                params.append(
-                    function(
-                        value, declared, of, lenient=any(v is not None for v in policy.values())
-                    )
-                )
+                lenient = any(v is not None for v in policy.values())
+                dtype = "int64" if definition["name"] in _INT64 else None
+                params.append(function(value, declared, of, op, lenient=lenient, dtype=dtype))
         else:
             params.append(_convert(kind, value, op, definition["name"]))
     return make(op, params, inputs, name, policy)
@@ -155,26 +155,31 @@ def function(
     call: Callable[..., Any],
     signature: Any,
     of: Any = None,
+    op: str = "map",
     *,
     lenient: bool = False,
     result: Any = None,
+    dtype: str | None = None,
 ) -> Any:
     """A callable behind the engine's seam: traced to a graph where that cannot be noticed.
 
-    `signature` declares its result, `of` is the structure of what it is called with. `lenient`: a
-    stage that has a policy for errors gets those of its function element by element. `result`: what
-    it must give to be traced, without being declared.
+    `signature` declares its result, `of` is the structure of what it is called with, `op` the
+    method it was passed to. `lenient`: a stage that has a policy for errors gets those of its
+    function element by element. `result`: what it must give to be traced, without being declared.
+    `dtype`: that of the scalar it gives, where Python's numbers become one.
     """
     if not callable(call):
         raise TypeError(f"expected a function, found {call!r}")
     output = None if signature is None else to_structure(signature, lists=True)
     if of is not None:
         try:
-            found = tracing.trace(call, of, output if result is None else result)
+            found = tracing.trace(call, of, output if result is None else result, op, dtype)
         except Exception:
             if not lenient:
                 raise
             found = tracing.Traced(None, "fails for every element")
+        if dtype is not None and found.structure is None:
+            output = _native.Structure.tensor(dtype, ())
         return _finish(call, found, output)
     return _finish(call, tracing.Traced(None), output)
 
@@ -191,10 +196,12 @@ def _finish(call: Callable[..., Any], found: tracing.Traced, output: Any = None)
     return _native.function(call, output, code, name, False, why)
 
 
-def dataset_function(call: Callable[..., Any], signature: Any, of: Any = None) -> Any:
+def dataset_function(
+    call: Callable[..., Any], signature: Any, of: Any = None, op: str = "interleave"
+) -> Any:
     """The same for one that returns datasets; `signature` declares their elements."""
     if signature is None:
-        return function(call, None, of)
+        return function(call, None, of, op)
     spec = signature if isinstance(signature, DatasetSpec) else DatasetSpec(signature)
     return function(call, spec)
 
@@ -203,7 +210,7 @@ def folding_function(call: Callable[..., Any], signature: Any, state: Any, of: A
     """A function of a state and an element that gives a new state: `reduce`."""
     if signature is not None or of is None or state is None:
         return function(call, signature)
-    return function(call, None, _native.Structure.tuple([state, of]), result=state)
+    return function(call, None, _native.Structure.tuple([state, of]), "reduce", result=state)
 
 
 def cycle_length(num_parallel_calls: int | None) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from . import _native
 from .dtypes import DType, as_dtype, from_numpy
 from .errors import make_error
+from .shapes import TensorShape
 
 
 def is_tensor(value: Any) -> bool:
@@ -115,6 +116,8 @@ def to_array(value: Any, dtype: DType | None = None) -> np.ndarray[Any, Any]:
         refuse("ValueError", "convert_to_tensor: None is not a value of a tensor")
     if isinstance(value, Sequence):
         return _from_sequence(value, dtype)
+    if isinstance(value, TensorShape) and value.is_fully_defined():
+        return to_array(np.array(value.as_list(), np.int32), dtype)
     if hasattr(value, "__array__"):
         return _from_numpy(np.asarray(value), dtype)
     for base in KIND_OF_TYPE:  # subclasses: IntEnum, a str of one's own
