@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -106,3 +107,60 @@ def test_the_name_comes_where_tensorflow_has_it() -> None:
     ds = ds.shuffle(4, 1, False, "mixed").flat_map(Dataset.range, "flat")
     ds = ds.interleave(Dataset.range, 2, 1, None, None, "woven")
     assert ds.element_spec == tf.TensorSpec([], tf.int64)
+
+
+def test_two_random_numbers_of_one_function_are_two_steps() -> None:
+    ds = Dataset.range(4).map(lambda _: (tf.random.uniform([], seed=1), tf.random.uniform([])))
+    pairs = [(float(a), float(b)) for a, b in ds]
+    assert len({a for a, _ in pairs}) == len({b for _, b in pairs}) == 4
+
+
+def test_an_iterator_that_ends_inside_a_tf_function_is_out_of_range() -> None:
+    it = iter(Dataset.range(1))
+    step = tf.function(lambda i: next(i))
+    assert int(step(it)) == 0
+    with pytest.raises(tf.errors.OutOfRangeError, match="End of sequence"):
+        step(it)
+
+
+def test_an_input_signature_is_kept() -> None:
+    class Model:
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.int32)])  # type: ignore[untyped-decorator]
+        def double(self, x: Any) -> Any:
+            return x * 2
+
+    assert Model().double([1, 2]).numpy().tolist() == [2, 4]
+    with pytest.raises(TypeError, match=r"Binding inputs to tf.function failed"):
+        Model().double(tf.constant([1.5]))
+
+
+def test_a_name_is_an_identifier() -> None:
+    for method in (Dataset.range(3).map, Dataset.range(3).filter):
+        with pytest.raises(ValueError, match=r"needs to be a valid identifier: .*'not one'"):
+            method(lambda x: x > 1, name="not one")
+    with pytest.raises(ValueError, match="valid identifier"):
+        Dataset.range(3, name="3rd")
+
+
+def test_a_stage_with_a_name_says_whose_function_failed() -> None:
+    def fails(x: Any) -> Any:
+        raise ValueError("no")
+
+    ds = Dataset.range(1).map(lambda x: tf.py_function(fails, [x], tf.int64), name="mine")
+    with pytest.raises(ValueError, match="user-defined function passed to mine transformation"):
+        next(iter(ds))
+
+
+def test_many_threads_share_an_iterator() -> None:
+    it = iter(Dataset.range(2000).map(lambda x: x + 1).prefetch(2))
+    seen: list[int] = []
+
+    def take() -> None:
+        seen.extend(int(x) for x in it)
+
+    threads = [threading.Thread(target=take) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(seen) == list(range(1, 2001))

@@ -53,17 +53,21 @@ def make_error(facts: Mapping[str, Any], cause: BaseException | None = None) -> 
     if mixed is not None and isinstance(cause, mixed):
         _copy_attributes(cause, error)
     errors.fill(error, message, facts)
-    _add_context(error)
+    _add_context(error, cause is not None)
     if isinstance(error, errors.FileError):
         error._fill_os_fields()
     error.__cause__ = cause
     return error
 
 
-def _add_context(error: errors.SpillwayError) -> None:
-    """In TensorFlow's words, which people search for: the stage whose function failed."""
-    operator = (error.stage or "").partition("#")[0]
-    if operator in _CALLS_USER_CODE and error.kind in ("user", "data"):
+def _add_context(error: errors.SpillwayError, raised: bool) -> None:
+    """In TensorFlow's words, which people search for: the stage whose function failed.
+
+    A stage with a name of its own does not tell its operator: there, what user code raised.
+    """
+    operator, numbered, _ = (error.stage or "").partition("#")
+    calls = operator in _CALLS_USER_CODE or (operator and not numbered and raised)
+    if calls and error.kind in ("user", "data"):
         error.__dict__["_context"] = (
             f"Error in user-defined function passed to {error.stage} transformation with "
             f"iterator: Iterator::Root::{error.stage}"
