@@ -29,7 +29,7 @@ from spillway.building import (
 from spillway.dtypes import as_dtype
 from spillway.explain import Explanation
 from spillway.options import Options
-from spillway.specs import DatasetSpec, TensorSpec
+from spillway.specs import DatasetSpec, OptionalSpec, TensorSpec
 from spillway.structures import from_structure, to_structure
 from spillway.symbolic import TraceBreak
 
@@ -166,13 +166,13 @@ class Dataset(Operators):
         return it
 
     def as_numpy_iterator(self) -> Iterator[Any]:
-        """The elements as NumPy arrays and scalars; datasets as components are refused."""
+        """The elements as NumPy values; datasets and Optionals as components are refused."""
         self._refuse_datasets()
         return iter(self)
 
     def _refuse_datasets(self) -> None:
         for leaf in nest.flatten(self.element_spec):
-            if isinstance(leaf, DatasetSpec):
+            if isinstance(leaf, DatasetSpec | OptionalSpec):
                 raise TypeError(
                     "`tf.data.Dataset.as_numpy_iterator()` is not supported for datasets that "
                     f"produce values of type {type(leaf).__name__}"

@@ -116,15 +116,6 @@ class Adopted(spillway.Dataset):
     def pad_to_cardinality(
         self, cardinality: Any, mask_key: Any = ..., name: str | None = ..., **policy: Any
     ) -> Dataset: ...
-    def padded_batch(
-        self,
-        batch_size: Any,
-        padded_shapes: Any = ...,
-        padding_values: Any = ...,
-        drop_remainder: bool = ...,
-        name: str | None = ...,
-        **policy: Any,
-    ) -> Dataset: ...
     def prefetch(
         self, buffer_size: Any = ..., name: str | None = ..., **policy: Any
     ) -> Dataset: ...
