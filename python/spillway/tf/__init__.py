@@ -44,6 +44,7 @@ from spillway.specs import OptionalSpec, TensorSpec, TypeSpec
 from spillway.tensor import Tensor
 
 from . import _names, compat, data, errors, experimental, io, nest, random, train
+from .data import debug
 from .type_specs import type_spec_from_value
 
 __version__ = f"2.21.0+spillway.{spillway.__version__}"
@@ -88,8 +89,11 @@ __all__ = [
 
 
 def executing_eagerly() -> Any:
-    """Whether what is written here runs when it is met: not while a function is traced."""
-    return not opaque.tracing()
+    """Whether what is written here runs when it is met: not while a function is traced.
+
+    With `tf.data.experimental.enable_debug_mode` functions count as run, too.
+    """
+    return debug.enabled() or not opaque.tracing()
 
 
 # The one place where tensor ops come in.
