@@ -146,9 +146,12 @@ def test_a_stage_with_a_name_says_whose_function_failed() -> None:
     def fails(x: Any) -> Any:
         raise ValueError("no")
 
-    ds = Dataset.range(1).map(lambda x: tf.py_function(fails, [x], tf.int64), name="mine")
-    with pytest.raises(ValueError, match="user-defined function passed to mine transformation"):
-        next(iter(ds))
+    python = Dataset.range(1).map(lambda x: tf.py_function(fails, [x], tf.int64), name="mine")
+    traced = Dataset.range(1).filter(lambda x: 6 // x > 1, name="mine")
+    for ds in (python, traced):
+        text = "user-defined function passed to mine transformation with iterator: Iterator::Root"
+        with pytest.raises(tf.errors.InvalidArgumentError, match=text):
+            next(iter(ds))
 
 
 def test_many_threads_share_an_iterator() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spillway import _native, functions, nest, opaque, policies, templates, tracing
+from spillway._error_making import note_name
 from spillway._operators import definitions
 from spillway.lines import user_line
 from spillway.seeds import seed_pair
@@ -236,6 +237,8 @@ def make(
     nodes = [dataset._node for dataset in inputs]
     if policy:
         params = params + policies.params(policy)
+    if name:
+        note_name(name, op)
     form = opaque.form()
     if form is None:
         return Dataset(_native.node(op, params, nodes, user_line(), name or ""))
