@@ -220,3 +220,11 @@ def test_datasets_of_other_shapes_are_of_another_type() -> None:
     assert three.is_subtype_of(some) and not some.is_subtype_of(three)
     assert three.is_compatible_with(some) and not three.is_compatible_with(one)
     assert one.is_compatible_with(tf.data.Dataset.range(3))
+
+
+def test_tensorflow_1_asks_for_types_shapes_and_classes_apart() -> None:
+    data = tf.compat.v1.data
+    ds: Any = tf.data.Dataset.range(6).window(2).map(lambda w: (w, {"n": w.cardinality()}))
+    assert data.get_output_types(ds)[1] == {"n": tf.int64}
+    assert data.get_output_shapes(iter(ds.map(lambda w, n: n))) == {"n": tf.TensorShape([])}
+    assert data.get_output_classes(ds) == (tf.data.Dataset, {"n": tf.Tensor})
