@@ -397,3 +397,11 @@ def test_optionals_have_no_numpy_values() -> None:
     ds: Any = tf.data.Dataset.from_tensors(tf.experimental.Optional.from_value(1))
     with pytest.raises(TypeError, match="not supported for datasets that produce values of type"):
         ds.as_numpy_iterator()
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}, tf.int32, (i for i in range(3))])
+def test_what_is_no_tensor_is_no_element(value: Any) -> None:
+    text = "Attempt to convert a value .* with an unsupported type .* to a Tensor"
+    for make in (tf.data.Dataset.from_tensors, tf.data.Dataset.from_tensor_slices):
+        with pytest.raises(ValueError, match=text):
+            make((1, value) if make is tf.data.Dataset.from_tensors else value)

@@ -129,7 +129,11 @@ def element(value: Any, adopt: bool, *, rows: bool = False) -> Any:
     `adopt`: arrays are not copied. `rows`: their first dimensions are counted out as elements.
     """
     if not opaque.tracing():
-        return _native.element(value, None, adopt)
+        try:
+            return _native.element(value, None, adopt)
+        except TypeError:
+            _refuse_what_is_no_tensor(value)
+            raise
     lists = nest.map_structure(
         lambda leaf: to_tensor(leaf) if isinstance(leaf, list) else leaf, value
     )
@@ -140,6 +144,14 @@ def element(value: Any, adopt: bool, *, rows: bool = False) -> Any:
     made = _native.element(nest.map_structure(templates.stand_in_for, lists), None, adopt)
     form.note_parts(made, parts)
     return made
+
+
+def _refuse_what_is_no_tensor(value: Any) -> None:
+    """ValueError where a leaf cannot become a tensor, as `convert_to_tensor` has it."""
+    for leaf in nest.flatten(value):
+        holds_more = isinstance(leaf, list | np.ndarray) or hasattr(leaf, "element_spec")
+        if leaf is not None and not holds_more:
+            to_tensor(leaf)
 
 
 def calls(value: Any) -> Any:
