@@ -18,6 +18,7 @@ set(SPILLWAY_LOOP_OPTIONS "-ffp-contract=off;-fno-math-errno")
 set_source_files_properties(
   ${PROJECT_SOURCE_DIR}/src/spillway/graph/gemm.cc
   ${PROJECT_SOURCE_DIR}/src/spillway/graph/paired.cc
+  ${PROJECT_SOURCE_DIR}/src/spillway/graph/resize.cc
   PROPERTIES COMPILE_OPTIONS "${SPILLWAY_LOOP_OPTIONS}")
 
 # spillway_op(add): the same for an op on tensors, in graph/ops. With STRINGS, the file also
