@@ -53,6 +53,9 @@ class Taps {
     return {taps_.data() + begin_[i], static_cast<std::size_t>(begin_[i + 1] - begin_[i])};
   }
   std::int64_t most() const { return most_; }  // taps of one place
+  // All of them, one place after another, and where each place ends.
+  const Tap* all() const { return taps_.data(); }
+  const std::int64_t* ends() const { return begin_.data() + 1; }
 
  private:
   std::vector<std::int64_t> begin_ = {0};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 
 #include "spillway/graph/number.h"
@@ -45,19 +46,22 @@ typedef float Four __attribute__((vector_size(16)));  // NOLINT(modernize-use-us
   return value;
 }
 
+// One value from the taps of a place, which they walk over; `load(at)` is the value at a place.
 struct SumOfTaps {
   template <class V, class Load>
-  [[gnu::always_inline]] static V of(std::span<const Tap> taps, V start, Load load) {
+  [[gnu::always_inline]] static V of(const Tap*& tap, const Tap* end, V start, Load load) {
     V sum = start;
-    for (const Tap& tap : taps) sum += tap.weight * load(tap.at);
+    for (; tap != end; ++tap) sum += tap->weight * load(tap->at);
     return sum;
   }
 };
 struct LerpOfTaps {
   template <class V, class Load>
-  [[gnu::always_inline]] static V of(std::span<const Tap> taps, V /*start*/, Load load) {
-    const V low = load(taps[0].at);
-    return low + (load(taps[1].at) - low) * taps[1].weight;
+  [[gnu::always_inline]] static V of(const Tap*& tap, const Tap* /*end*/, V /*start*/, Load load) {
+    const V low = load(tap[0].at);
+    const V made = low + (load(tap[1].at) - low) * tap[1].weight;
+    tap += 2;
+    return made;
   }
 };
 
@@ -67,30 +71,37 @@ struct AcrossBody {
     const auto& across = *static_cast<const AcrossData*>(args.data);
     const auto* __restrict row = reinterpret_cast<const float*>(args.in[0]);
     auto* __restrict out = reinterpret_cast<float*>(args.out);
+    const std::int64_t n = args.n;
     const std::int64_t channels = across.channels;
-    const auto one = [&](std::int64_t at) __attribute__((always_inline)) { return row[at]; };
-    const auto four = [&](std::int64_t at)
-                          __attribute__((always_inline)) { return four_at(row + at); };
     const float start = across.start;
-    const Four starts = {start, start, start, start};
-    for (std::int64_t x = 0; x < args.n; ++x, out += channels) {
-      const std::span<const Tap> taps = across.taps->of(x);
-      if constexpr (kind == Channels::kOne) {
-        *out = Blending::of(taps, start, one);
-      } else if constexpr (kind == Channels::kFew) {
-        const Four pixel = Blending::of(taps, starts, four);
-        // Only the last pixel would write past the row; others are followed by their neighbour.
-        const std::size_t bytes = x + 1 < args.n ? sizeof(Four) : 0;
-        if (bytes != 0) {
-          std::memcpy(out, &pixel, sizeof(pixel));
-        } else {
-          std::memcpy(out, &pixel, static_cast<std::size_t>(channels) * sizeof(float));
-        }
-      } else {
+    const std::int64_t* ends = across.taps->ends();
+    const Tap* const taps = across.taps->all();
+    const Tap* tap = taps;
+    if constexpr (kind == Channels::kOne) {
+      for (std::int64_t x = 0; x < n; ++x) {
+        out[x] =
+            Blending::of(tap, taps + ends[x], start,
+                         [row](std::int64_t at) __attribute__((always_inline)) { return row[at]; });
+      }
+    } else if constexpr (kind == Channels::kFew) {
+      const Four starts = {start, start, start, start};
+      const auto four = [row](std::int64_t at)
+                            __attribute__((always_inline)) { return four_at(row + at); };
+      // What a pixel writes too much is its neighbour's; the last one has none.
+      for (std::int64_t x = 0; x + 1 < n; ++x, out += channels) {
+        const Four pixel = Blending::of(tap, taps + ends[x], starts, four);
+        std::memcpy(out, &pixel, sizeof(pixel));
+      }
+      const Four last = Blending::of(tap, taps + ends[n - 1], starts, four);
+      for (std::int64_t c = 0; c < channels; ++c) out[c] = last[c];
+    } else {
+      for (std::int64_t x = 0; x < n; ++x, out += channels) {
+        const Tap* const first = tap;
         for (std::int64_t c = 0; c < channels; ++c) {
-          out[c] = Blending::of(taps, start, [&](std::int64_t at) __attribute__((always_inline)) {
-            return row[at + c];
-          });
+          tap = first;
+          out[c] = Blending::of(tap, taps + ends[x], start,
+                                [row, c](std::int64_t at)
+                                    __attribute__((always_inline)) { return row[at + c]; });
         }
       }
     }
@@ -98,29 +109,51 @@ struct AcrossBody {
   }
 };
 
-// Sums of rows of T. A block of sums stays in registers while all taps are added.
+// Sums of rows of T, four taps at a time while there are as many: each sum is in the taps' order.
 template <class T>
 struct SumDownBody {
-  static constexpr std::int64_t kBlock = 64;
-  template <std::int64_t kItems>
-  [[gnu::always_inline]] static void block(const LoopArgs& args, const DownData& down,
-                                           std::int64_t first) {
-    float sums[kItems];
-    for (float& sum : sums) sum = down.start;
-    for (std::size_t t = 0; t < down.taps.size(); ++t) {
-      const auto* __restrict row = reinterpret_cast<const T*>(args.in[t]) + first;
-      const float weight = down.taps[t].weight;
-      for (std::int64_t i = 0; i < kItems; ++i) sums[i] += weight * static_cast<float>(row[i]);
-    }
-    auto* __restrict out = reinterpret_cast<float*>(args.out) + first;
-    for (std::int64_t i = 0; i < kItems; ++i) out[i] = sums[i] * down.scale;
-  }
   [[gnu::always_inline]] static std::int64_t run(const LoopArgs& args) {
     const auto& down = *static_cast<const DownData*>(args.data);
-    std::int64_t i = 0;
-    for (; i + kBlock <= args.n; i += kBlock) block<kBlock>(args, down, i);
-    for (; i < args.n; ++i) block<1>(args, down, i);
+    auto* __restrict out = reinterpret_cast<float*>(args.out);
+    const std::int64_t n = args.n;
+    const auto row = [&](std::size_t t) { return reinterpret_cast<const T*>(args.in[t]); };
+    const auto weight = [&](std::size_t t) { return down.taps[t].weight; };
+    const float start = down.start;
+    const std::size_t taps = down.taps.size();
+    std::size_t t = 0;
+    for (; t + 4 <= taps; t += 4) {
+      add_four(row(t), row(t + 1), row(t + 2), row(t + 3), weight(t), weight(t + 1), weight(t + 2),
+               weight(t + 3), t == 0, start, out, n);
+    }
+    if (t == 0) std::fill_n(out, n, start);
+    for (; t < taps; ++t) add_one(row(t), weight(t), out, n);
+    const float scale = down.scale;
+    if (scale != 1) {
+      for (std::int64_t i = 0; i < n; ++i) out[i] *= scale;
+    }
     return -1;
+  }
+
+ private:
+  [[gnu::always_inline]] static void add_one(const T* __restrict a, float wa, float* __restrict out,
+                                             std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) out[i] += wa * static_cast<float>(a[i]);
+  }
+  [[gnu::always_inline]] static void add_four(const T* __restrict a, const T* __restrict b,
+                                              const T* __restrict c, const T* __restrict d,
+                                              float wa, float wb, float wc, float wd, bool first,
+                                              float start, float* __restrict out, std::int64_t n) {
+    const auto sum = [&](std::int64_t i, float from) __attribute__((always_inline)) {
+      from += wa * static_cast<float>(a[i]);
+      from += wb * static_cast<float>(b[i]);
+      from += wc * static_cast<float>(c[i]);
+      return from + wd * static_cast<float>(d[i]);
+    };
+    if (first) {
+      for (std::int64_t i = 0; i < n; ++i) out[i] = sum(i, start);
+    } else {
+      for (std::int64_t i = 0; i < n; ++i) out[i] = sum(i, out[i]);
+    }
   }
 };
 
