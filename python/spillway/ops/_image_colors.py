@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from spillway.dtypes import as_dtype
 from spillway.native_ops import call
 from spillway.opaque import tracing
-from spillway.ops._arrays import expand_dims, tile
+from spillway.ops._arrays import tile
 from spillway.ops._constants import cast, saturate_cast
 from spillway.ops._image_checks import at_least_three_axes, require
-from spillway.ops._math import matmul
 from spillway.tensor_convert import is_tensor, refuse, to_tensor
 
 
@@ -127,9 +124,6 @@ def per_image_standardization(image: Any) -> Any:
     return (image - mean) / call("maximum", spread, least)
 
 
-_GRAY = np.array([[0.2989], [0.587], [0.114]], np.float32)
-
-
 def rgb_to_grayscale(images: Any, name: Any = None) -> Any:
     """One channel of three, by how bright they look.
 
@@ -138,13 +132,7 @@ def rgb_to_grayscale(images: Any, name: Any = None) -> Any:
     """
     images = to_tensor(images)
     floats = convert_image_dtype(images, "float32")
-    return convert_image_dtype(_gray(floats), images.dtype)
-
-
-def _gray(floats: Any) -> Any:
-    if floats.shape.rank == 1:
-        return matmul(expand_dims(floats, 0), to_tensor(_GRAY))[0]
-    return matmul(floats, to_tensor(_GRAY))
+    return convert_image_dtype(call("rgb_to_grayscale", floats), images.dtype)
 
 
 def grayscale_to_rgb(images: Any, name: Any = None) -> Any:

@@ -191,8 +191,7 @@ def central_crop(image: Any, central_fraction: Any) -> Any:
     if rank not in (3, 4):
         refuse(
             "ValueError",
-            "`image` should either be a Tensor with rank = 3 or rank = 4. "
-            f"Had rank = {rank}.",
+            f"`image` should either be a Tensor with rank = 3 or rank = 4. Had rank = {rank}.",
         )
     *batch, height, width, depth = sizes(image, rank)
     top, left = _margin(height, central_fraction), _margin(width, central_fraction)
@@ -221,4 +220,3 @@ def cropped_at(value: Any, size: Any, offsets: Any) -> Any:
     room = shape - size + 1
     at = call("floormod", offsets(rank), room)
     return moved("slice", value, cast(at, "int64"), cast(size, "int64"))
-

@@ -76,9 +76,7 @@ def _in_proportion(images: Any, size: Any) -> Any:
     *_, height, width, _ = sizes(images, 3)
     high, wide = cast(height, "float32"), cast(width, "float32")
     scale = call("minimum", cast(size[0], "float32") / high, cast(size[1], "float32") / wide)
-    return call(
-        "cast", call("round", scale * call("stack", [high, wide], 0)), "int32"
-    )
+    return call("cast", call("round", scale * call("stack", [high, wide], 0)), "int32")
 
 
 def resize_with_pad(

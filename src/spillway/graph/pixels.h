@@ -9,25 +9,41 @@
 // along the last axis. Each pixel is made from one pixel, and an optional float32 scalar.
 namespace spillway::graph {
 
-// `rank`: the fewest axes. The second operand, where there is one, is a scalar called `scalar`.
-inline Status infer_pixels(Infer& c, int rank, std::string_view scalar = {}) {
-  const Spec& images = c.input(0);
-  if (!is_one_of(FloatTypes(), images.dtype)) return no_kernel(images.dtype);
-  const Shape& shape = images.shape;
-  if (shape.has_rank() && shape.rank() < rank) {
+// The last axis has three items, and there are at least `rank` axes.
+inline Status check_pixels(const Infer& c, int rank) {
+  if (!is_one_of(FloatTypes(), c.input(0).dtype)) return no_kernel(c.input(0).dtype);
+  const Shape& shape = c.input(0).shape;
+  if (!shape.has_rank()) return {};
+  if (shape.rank() < rank) {
     return wrong_shape("input must be at least ", rank, "-D, got shape ", shape.bracketed());
   }
-  if (!scalar.empty()) {
-    if (c.input(1).dtype != DType::kFloat32) return no_kernel(c.input(1).dtype);
-    if (c.input(1).shape.rank() > 0) {
-      return wrong_shape(scalar, " must be scalar: ", c.input(1).shape.bracketed());
-    }
+  const std::int64_t channels = shape[shape.rank() - 1];
+  if (channels == kUnknownDim || channels == 3) return {};
+  return wrong_shape("input must have 3 channels but instead has ", channels, " channels.");
+}
+
+// Colours in another system: other than three channels are a failed precondition of TensorFlow's.
+inline Status infer_colors(Infer& c) {
+  Status status = check_pixels(c, 1);
+  if (!status.ok()) {
+    const bool channels = c.input(0).shape.rank() > 0 && status.info().type == "ShapeError";
+    if (channels) status.edit().code = Code::kFailedPrecondition;
+    return status;
   }
-  const std::int64_t channels = shape.has_rank() ? shape[shape.rank() - 1] : kUnknownDim;
-  if (channels != kUnknownDim && channels != 3) {
-    return wrong_shape("input must have 3 channels but instead has ", channels, " channels.");
+  std::vector<std::int64_t> dims = dims_of(c.input(0).shape);
+  if (!dims.empty()) dims.back() = 3;
+  c.set(0, c.input(0).dtype, dims.empty() ? c.input(0).shape : shape_of(dims));
+  return {};
+}
+
+// Images whose pixels are changed by a scalar that is called `name`.
+inline Status infer_adjusted(Infer& c, std::string_view name) {
+  SW_RETURN_IF_ERROR(check_pixels(c, 3));
+  if (c.input(1).dtype != DType::kFloat32) return no_kernel(c.input(1).dtype);
+  if (c.input(1).shape.rank() > 0) {
+    return wrong_shape(name, " must be scalar: ", c.input(1).shape.bracketed());
   }
-  c.set(0, images.dtype, shape);
+  c.set(0, c.input(0).dtype, c.input(0).shape);
   return {};
 }
 

@@ -3,7 +3,7 @@
 namespace spillway::graph {
 namespace {
 
-Status infer(Infer& c) { return infer_pixels(c, 3, "delta"); }
+Status infer(Infer& c) { return infer_adjusted(c, "delta"); }
 
 // Turned in sixths of the circle: a colour's largest and smallest parts stay, the hue says which
 // they are and how far between them the third lies.

@@ -3,7 +3,7 @@
 namespace spillway::graph {
 namespace {
 
-Status infer(Infer& c) { return infer_pixels(c, 3, "scale"); }
+Status infer(Infer& c) { return infer_adjusted(c, "scale"); }
 
 struct Op {
   template <class T>

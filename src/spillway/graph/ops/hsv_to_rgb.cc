@@ -3,8 +3,6 @@
 namespace spillway::graph {
 namespace {
 
-Status infer(Infer& c) { return infer_pixels(c, 1); }
-
 template <class T>
 [[gnu::always_inline]] inline T within(T x) {
   return std::min(std::max(x, T(0)), T(1));
@@ -30,7 +28,7 @@ extern constexpr OpDef hsv_to_rgb_op{.name = "hsv_to_rgb",
                                          "Tensor([0.5  0.25 0.25], shape=(3,), dtype=float32)",
                                      .params = kPixelParams,
                                      .paths = "image.hsv_to_rgb",
-                                     .infer = infer,
+                                     .infer = infer_colors,
                                      .prepare = prepare_pixels<Op>};
 
 }  // namespace spillway::graph

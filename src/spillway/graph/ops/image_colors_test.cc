@@ -23,6 +23,13 @@ TEST(ImageColorOps, HueSaturationAndValueOfColors) {
             .expect = {of(DType::kFloat16, {3}, {0, 0.5, 1})}});
 }
 
+TEST(ImageColorOps, GreenLooksBrightest) {
+  check_op({.op = "rgb_to_grayscale",
+            .inputs = {f32({4, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0})},
+            .expect = {f32({4, 1}, {0.2989, 0.587, 0.114, 0})}});
+  expect_refused("rgb_to_grayscale", {f32({2}, {1, 2})}, {}, "input must have 3 channels");
+}
+
 TEST(ImageColorOps, AHueIsTurned) {
   check_op({.op = "adjust_hue",
             .inputs = {colors(), f32({}, {0.25})},

@@ -3,8 +3,6 @@
 namespace spillway::graph {
 namespace {
 
-Status infer(Infer& c) { return infer_pixels(c, 1); }
-
 struct Op {
   template <class T>
   [[gnu::always_inline]] static void of(T red, T green, T blue, float /*scalar*/, T* out) {
@@ -21,7 +19,7 @@ extern constexpr OpDef rgb_to_hsv_op{.name = "rgb_to_hsv",
                                          "Tensor([0.  0.5 0.5], shape=(3,), dtype=float32)",
                                      .params = kPixelParams,
                                      .paths = "image.rgb_to_hsv",
-                                     .infer = infer,
+                                     .infer = infer_colors,
                                      .prepare = prepare_pixels<Op>};
 
 }  // namespace spillway::graph
