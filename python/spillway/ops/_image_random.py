@@ -9,7 +9,7 @@ from spillway.native_ops import call
 from spillway.ops._arrays import reverse
 from spillway.ops._constants import cast
 from spillway.ops._control import cond
-from spillway.ops._image_checks import three_or_four_axes
+from spillway.ops._image_checks import require, three_or_four_axes
 from spillway.ops._image_colors import (
     adjust_brightness,
     adjust_contrast,
@@ -129,6 +129,9 @@ def _flip(image: Any, axis: int, draw: Callable[[list[Any]], Any]) -> Any:
     """Reversed along an axis, for half of the images."""
     image = three_or_four_axes(image)
     flipped = reverse(image, [axis])
+    if image.shape.rank is None:  # a batch draws as many numbers as it has images
+        one = call("equal", call("rank", image), to_tensor(3))
+        require(one, "an image whose rank is not known must be one image, not a batch.")
     if image.shape.rank != 4:
         return cond(call("less", draw([]), to_tensor(0.5)), lambda: flipped, lambda: image)
     batch = image.shape[0] if image.shape[0] is not None else call("shape", image, "int32")[0]
