@@ -30,11 +30,11 @@ def shape(d: Draw, channels: tuple[int, ...] = (1, 3, 3, 4, 2)) -> list[int]:
     return [*lead, *dims, d.choice(channels)]
 
 
-def image(d: Draw, dims: list[int], kinds: tuple[str, ...] = COMMON) -> str:
+def image(d: Draw, dims: list[int], kinds: tuple[str, ...] = COMMON, wild: float = 0.3) -> str:
     dtype = d.dtype(kinds)
     if dtype.startswith(("float", "bfloat")):
-        return d.operand(dtype, dims, (0.0, 1.0) if d.chance(0.7) else "small")
-    return d.operand(dtype, dims, (0, 120) if d.chance(0.7) else "any")
+        return d.operand(dtype, dims, (0.0, 1.0) if d.chance(1 - wild) else "small")
+    return d.operand(dtype, dims, (0, 120) if d.chance(1 - wild) else "any")
 
 
 def colors(d: Draw, kinds: tuple[str, ...] = COLORS) -> str:
@@ -127,12 +127,14 @@ def rot90(d: Draw, f: str) -> str:
 def convert_image_dtype(d: Draw, f: str) -> str:
     x = image(d, d.shape(), REAL)
     to = d.choice(REAL) if d.chance(0.97) else "bool"
+    if d.dtype_drawn == "float16":  # which holds no larger scale
+        to = d.choice(("uint8", "int8", "int16", "float32", "bfloat16"))
     return f"tf.{f}({x}, tf.{to}{d.choice(('', ', saturate=True', ', True'))})"
 
 
 @case("image.per_image_standardization", ulps=32, scaled=True)
 def per_image_standardization(d: Draw, f: str) -> str:
-    return f"tf.{f}({image(d, shape(d))})"
+    return f"tf.{f}({image(d, shape(d), wild=0)})"
 
 
 @case("image.rgb_to_grayscale")
