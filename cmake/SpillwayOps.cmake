@@ -19,6 +19,7 @@ set_source_files_properties(
   ${PROJECT_SOURCE_DIR}/src/spillway/graph/gemm.cc
   ${PROJECT_SOURCE_DIR}/src/spillway/graph/paired.cc
   ${PROJECT_SOURCE_DIR}/src/spillway/graph/vector_math_test.cc
+  ${PROJECT_SOURCE_DIR}/src/spillway/graph/resize.cc
   PROPERTIES COMPILE_OPTIONS "${SPILLWAY_LOOP_OPTIONS}")
 
 # spillway_op(add): the same for an op on tensors, in graph/ops. With STRINGS, the file also

@@ -77,6 +77,12 @@ _MEANT: tuple[Meant, ...] = (
         "a negative number wraps in uint64: TensorFlow fails the first time and wraps after it",
     ),
     Meant(
+        r"image\.convert_image_dtype",
+        r"TensorFlow int64\[[\d, ]*\] .*-9223372036854775808",
+        _VALUE,
+        "a float beyond int64 saturates to the largest that fits: TensorFlow overflows",
+    ),
+    Meant(
         r"range",
         r"AssertionError: $",
         r"INVALID_ARGUMENT: range: \w+ is not a dtype of ranges",
@@ -137,6 +143,7 @@ _REFUSED_MAPS = (
     (r"'NoneType' object is not subscriptable", "an axis of unknown rank"),
     (r"Cannot infer argument `num` from shape", "batch_dims of unknown rank"),
     (r"unsupported operand type\(s\) for -: 'NoneType' and 'int'", "an axis of unknown rank"),
+    (r"'images' contains no shape", "resizing of unknown rank"),
 )
 
 
@@ -193,6 +200,9 @@ def known(program: Data, problem: str) -> str | None:
         return f"a static shape TensorFlow does not have: tf.{program['path']}"
     if program["path"] == "strings.split" and "[null, null]" in theirs:
         return "strings.split takes one string: an unknown rank must be 0"
+    unknown = program["path"].startswith("image.") and program["known"] == "none"
+    if unknown and re.match(r"traced map: row .*in the map INVALID_ARGUMENT", problem, re.S):
+        return "an image of unknown rank is one image, no batch: as in TensorFlow's graphs"
     for meant in _MEANT if problem.startswith("row ") else ():
         both = re.search(meant.theirs, theirs, re.S) and re.match(meant.ours, ours, re.S)
         if both and re.fullmatch(meant.path, program["path"]):

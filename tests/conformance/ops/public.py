@@ -8,7 +8,7 @@ from typing import Any
 import spillway.tf as tf
 
 MODULES = (
-    *("", "math", "strings", "random", "linalg", "nn", "bitwise", "debugging", "io"),
+    *("", "math", "strings", "random", "linalg", "nn", "bitwise", "debugging", "image", "io"),
     "random.experimental",
 )
 
