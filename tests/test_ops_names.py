@@ -6,7 +6,7 @@ import importlib
 
 import pytest
 
-MODULES = ("bitwise", "debugging", "io", "linalg", "math", "nn", "random", "strings")
+MODULES = ("bitwise", "debugging", "image", "io", "linalg", "math", "nn", "random", "strings")
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -5,7 +5,7 @@ Thin: each names an op of the engine, or is made of a few. Modules below (`math`
 """
 
 from spillway.native_ops import names as _names
-from spillway.ops import bitwise, debugging, linalg, math, nn, strings
+from spillway.ops import bitwise, debugging, image, linalg, math, nn, strings
 from spillway.ops._arrays import (
     boolean_mask,
     broadcast_static_shape,
