@@ -35,11 +35,17 @@ spillway_licence(nlohmann-json
   ${json_include}/../share/licenses/nlohmann-json/LICENSE.MIT
   ${json_include}/../LICENSE.MIT)
 
-# RE2 goes into the wheel as a library of its own.
-spillway_licence(re2
-  /usr/share/doc/libre2-dev/copyright
-  ${RE2_INCLUDE_DIR}/../share/doc/libre2-dev/copyright
-  ${RE2_INCLUDE_DIR}/../LICENSE)
+# These go into the wheel as libraries of their own.
+function(spillway_library_licence name package include)
+  spillway_licence(${name}
+    /usr/share/doc/${package}/copyright
+    ${include}/../share/doc/${package}/copyright
+    ${include}/../LICENSE)
+endfunction()
+spillway_library_licence(re2 libre2-dev ${RE2_INCLUDE_DIR})
+spillway_library_licence(libjpeg-turbo libjpeg62-turbo-dev "${JPEG_INCLUDE_DIRS}")
+spillway_library_licence(libpng libpng-dev "${PNG_PNG_INCLUDE_DIR}")
+spillway_library_licence(libwebp libwebp-dev ${WEBP_INCLUDE_DIR})
 
 # nanobind carries robin-map as headers that state their licence in their first lines.
 set(robin_header ${nanobind_ROOT}/../ext/robin_map/include/tsl/robin_map.h)

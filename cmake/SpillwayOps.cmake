@@ -64,17 +64,24 @@ function(spillway_test file)
   endif()
 endfunction()
 
-# spillway_format(npy): a file format, in io/formats: formats/npy.cc, its test and its fuzz target.
-function(spillway_format name)
-  set(dir io/formats)
+# What reads files of strangers: DIR/NAME.cc, its test and its fuzz target.
+function(spillway_reader dir name)
   foreach(part test fuzz)
     if(NOT EXISTS ${PROJECT_SOURCE_DIR}/src/spillway/${dir}/${name}_${part}.cc)
-      message(FATAL_ERROR "format '${name}' has no ${dir}/${name}_${part}.cc")
+      message(FATAL_ERROR "'${name}' has no ${dir}/${name}_${part}.cc")
     endif()
   endforeach()
   target_sources(spillway PRIVATE ${PROJECT_SOURCE_DIR}/src/spillway/${dir}/${name}.cc)
   spillway_test(${dir}/${name}_test.cc)
   spillway_fuzz(${name} ${dir}/${name}_fuzz.cc)
+endfunction()
+# spillway_format(npy): a file format of records, in io/formats.
+function(spillway_format name)
+  spillway_reader(io/formats ${name})
+endfunction()
+# spillway_image(png): a format of images, in io/images.
+function(spillway_image name)
+  spillway_reader(io/images ${name})
 endfunction()
 
 # spillway_fuzz(state pipeline/state_fuzz.cc): a libFuzzer target (preset fuzz), run by ./run fuzz.

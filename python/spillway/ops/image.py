@@ -12,6 +12,7 @@ from spillway.ops._image_colors import (
     per_image_standardization,
     rgb_to_grayscale,
 )
+from spillway.ops._image_decode import decode_image
 from spillway.ops._image_geometry import (
     central_crop,
     crop_to_bounding_box,

@@ -1,4 +1,4 @@
-"""`tf.io`: what is here of it: serialized Examples, CSV records, raw bytes."""
+"""`tf.io`: what is here of it: serialized Examples, CSV records, raw bytes, images."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from spillway.dtypes import DType, as_dtype
 from spillway.native_ops import call
 from spillway.native_ops import names as _names
+from spillway.ops._image_decode import decode_image
 from spillway.tensor_convert import refuse, to_tensor
 
 for _name, _function in _names("io").items():
@@ -169,6 +170,7 @@ __all__ = sorted(
         "FixedLenSequenceFeature",
         "VarLenFeature",
         "decode_csv",
+        "decode_image",
         "parse_example",
         "parse_single_example",
     }

@@ -1,0 +1,35 @@
+#include "spillway/graph/image_ops.h"
+
+namespace spillway::graph {
+namespace {
+
+Status infer(Infer& c) {
+  const DType dtype = c.attrs().get_or("dtype", DType::kUInt8);
+  if (dtype != DType::kUInt8 && dtype != DType::kUInt16) {
+    return invalid_argument("`dtype` for decode_png must be uint8 or uint16: ", name_of(dtype));
+  }
+  return infer_image(c, dtype);
+}
+
+Status compute(Compute& c) {
+  SW_ASSIGN(const int channels, channels_of(c.attrs));
+  return decode_contents(
+      c, {.options = {.channels = channels}, .dtype = c.attrs.get_or("dtype", DType::kUInt8)});
+}
+
+constexpr ParamDef kParams[] = {kContents, kChannels, {"dtype", ParamKind::kDType, "uint8"}};
+
+}  // namespace
+
+extern constexpr OpDef decode_png_op{
+    .name = "decode_png",
+    .summary =
+        "The pixels of a PNG, [height, width, channels] of uint8 or uint16; of a JPEG and "
+        "a still GIF or WebP, too.",
+    .params = kParams,
+    .paths = "io.decode_png image.decode_png",
+    .effect = Effect::kFallible,
+    .infer = infer,
+    .compute = compute};
+
+}  // namespace spillway::graph

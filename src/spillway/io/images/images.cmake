@@ -1,0 +1,5 @@
+spillway_image(bmp)
+spillway_image(gif)
+spillway_image(jpeg)
+spillway_image(png)
+spillway_image(webp)

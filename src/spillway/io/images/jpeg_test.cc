@@ -1,0 +1,116 @@
+#include <gmock/gmock.h>
+
+#include "spillway/testing/images.h"
+
+namespace spillway::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr PixelExtent kSmall{1, 40, 60, 3};
+
+int largest_difference(const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  int most = 0;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    most = std::max(most, std::abs(a[i] - b[i]));
+  }
+  return most;
+}
+
+TEST(Jpeg, GivesAboutWhatWasEncoded) {
+  for (const bool progressive : {false, true}) {
+    const Decoded got = decode_image(jpeg_of(kSmall, {.quality = 100, .progressive = progressive}));
+    ASSERT_TRUE(got.status.ok()) << got.status.message();
+    EXPECT_LE(largest_difference(got.pixels, gradient(kSmall)), 12);
+  }
+  const ImageInfo info = info_of(jpeg_of(kSmall)).value();
+  EXPECT_EQ(info.height, 40);
+  EXPECT_EQ(info.width, 60);
+  EXPECT_EQ(info.channels, 3);
+}
+
+TEST(Jpeg, TurnsColorsToGrayAndBack) {
+  EXPECT_EQ(decode_image(jpeg_of(kSmall), {.channels = 1}).extent.channels, 1);
+  const Decoded got = decode_image(jpeg_of({1, 8, 8, 1}), {.channels = 3});
+  EXPECT_EQ(got.extent.channels, 3);
+  EXPECT_EQ(got.pixels[3], got.pixels[4]);
+  EXPECT_EQ(decode_image(jpeg_of(kSmall), {.channels = 4}).status.kind(), ErrorKind::kUser);
+}
+
+TEST(Jpeg, ScalesWhileItDecodes) {
+  const Decoded got = decode_image(jpeg_of(kSmall), {.ratio = 4});
+  EXPECT_EQ(got.extent.height, 10);
+  EXPECT_EQ(got.extent.width, 15);
+}
+
+TEST(Jpeg, CutsOutAWindow) {
+  const std::string file = jpeg_of(kSmall, {.chroma_downsampling = false});
+  const Decoded whole = decode_image(file);
+  const CropWindow window{7, 21, 20, 30};
+  DecodeOptions options;
+  options.crop = window;
+  const Decoded part = decode_image(file, options);
+  ASSERT_TRUE(part.status.ok()) << part.status.message();
+  for (std::int64_t y = 0; y < window.height; ++y) {
+    for (std::int64_t i = 0; i < window.width * 3; ++i) {
+      const auto from = static_cast<std::size_t>(((window.y + y) * 60 + window.x) * 3 + i);
+      ASSERT_EQ(part.pixels[static_cast<std::size_t>(y * window.width * 3 + i)],
+                whole.pixels[from]);
+    }
+  }
+  options.crop = CropWindow{30, 0, 20, 10};
+  EXPECT_THAT(std::string(decode_image(file, options).status.message()),
+              HasSubstr("must lie in the image of 40 by 60"));
+}
+
+TEST(Jpeg, MakesUpWhatIsMissingOnlyWhereAsked) {
+  const std::string file = jpeg_of({1, 64, 64, 3});
+  const std::string half = file.substr(0, file.size() * 3 / 4);
+  const Decoded refused = decode_image(half);
+  EXPECT_THAT(std::string(refused.status.message()), HasSubstr("the file ends too soon"));
+  EXPECT_EQ(refused.status.info().offset, static_cast<std::int64_t>(half.size()));
+  EXPECT_TRUE(decode_image(half, {.try_recover_truncated = true}).status.ok());
+}
+
+TEST(Jpeg, CountsWarningsOfLostPixelsAsDamage) {
+  std::string file = jpeg_of({1, 64, 64, 3}, {.quality = 95});
+  file.replace(file.size() * 3 / 4, 2, "\xFF\xD9");  // the end of the image, too soon
+  const Decoded refused = decode_image(file);
+  EXPECT_FALSE(refused.status.ok());
+  const Decoded recovered = decode_image(file, {.try_recover_truncated = true});
+  EXPECT_TRUE(recovered.status.ok()) << recovered.status.message();
+}
+
+TEST(Jpeg, LetsBytesBehindThePicturePass) {
+  std::string file = jpeg_of(kSmall);
+  file.insert(file.size() - 2, "stray bytes");
+  EXPECT_TRUE(decode_image(file).status.ok()) << decode_image(file).status.message();
+}
+
+// The file says 65500 by 65500; progressive, all of it would be held at once.
+TEST(Jpeg, RefusesABombBeforeItMakesRoom) {
+  for (const bool progressive : {false, true}) {
+    std::string file = jpeg_of(kSmall, {.progressive = progressive});
+    const std::size_t frame = file.find(progressive ? "\xFF\xC2" : "\xFF\xC0");
+    file.replace(frame + 5, 4, "\x3F\xFF\x20\x00", 4);
+    EXPECT_EQ(decode_image(file).status.kind(), ErrorKind::kResource);
+    file.replace(frame + 5, 4, "\xFF\xDC\xFF\xDC", 4);
+    EXPECT_THAT(std::string(decode_image(file).status.message()), HasSubstr("size too large"));
+  }
+}
+
+TEST(Jpeg, OutlivesDamage) {
+  check_damage(jpeg_of(kSmall));
+  check_damage(jpeg_of(kSmall, {.progressive = true}));
+}
+
+TEST(Jpeg, EncodesMetadataAndDensity) {
+  const std::string file = jpeg_of(kSmall, {.density_in_cm = true, .xmp_metadata = "<x/>"});
+  EXPECT_THAT(file, HasSubstr(std::string("http://ns.adobe.com/xap/1.0/\0<x/>", 33)));
+  EXPECT_EQ(file[13], 2);
+  EXPECT_TRUE(decode_image(file).status.ok());
+}
+
+}  // namespace
+}  // namespace spillway::testing
