@@ -9,7 +9,7 @@ import spillway.tf as tf
 
 MODULES = (
     *("", "math", "strings", "random", "linalg", "nn", "bitwise", "debugging", "io"),
-    "random.experimental",
+    *("image", "random.experimental"),
 )
 
 
