@@ -7,6 +7,7 @@ import collections
 import itertools
 import math
 import operator
+import os
 import types
 from typing import Any
 
@@ -116,7 +117,10 @@ _may_hand_on = _handing_on | _numpy_views | _operators | _in_place
 
 
 _out_at = {id(getattr(np, name)): at for name, at in _OUT_AT.items() if hasattr(np, name)}
-_STATEFUL = ("spillway.config", "spillway.tf.train", "spillway.tf.data.iterator")
+_STATEFUL = (
+    "spillway.config", "spillway.tf.train", "spillway.tf.data.iterator", "spillway.tf.gfile",
+)  # fmt: skip
+_WRITING = os.path.join(PACKAGE, "tf", "gfile.py")
 _SETTING = ("set_seed", "configure", "enable_debug_mode", "get_next_as_optional")
 
 
@@ -131,6 +135,11 @@ def ours(value: Any) -> bool:
     else:
         return False
     return type(module) is str and (module == "spillway" or module.startswith("spillway."))
+
+
+def _of_files(value: Any) -> bool:
+    """Whether it is one of the package's functions that look at files or change them."""
+    return type(value) is types.FunctionType and value.__code__.co_filename == _WRITING
 
 
 def of_numpy(kind: type) -> bool:
@@ -176,7 +185,7 @@ def callable(value: Any) -> bool:
             return plain_error(value)
         return of_numpy(value) or statics.named_tuple(value)
     if kind in (types.FunctionType, types.BuiltinFunctionType):
-        return ours(value) and value.__name__ not in _SETTING
+        return ours(value) and value.__name__ not in _SETTING and not _of_files(value)
     return ours(kind) and not stateful(kind)
 
 

@@ -155,7 +155,10 @@ Code code_of(int error) {
     case EACCES:
     case EPERM:
       return Code::kPermissionDenied;
+    case EEXIST:
+      return Code::kAlreadyExists;
     case EISDIR:
+    case ENOTEMPTY:
       return Code::kFailedPrecondition;
     case EMFILE:
     case ENFILE:

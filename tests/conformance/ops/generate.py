@@ -7,7 +7,15 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from . import table_arrays, table_images, table_math, table_parsing, table_places, table_strings
+from . import (
+    table_arrays,
+    table_image_files,
+    table_images,
+    table_math,
+    table_parsing,
+    table_places,
+    table_strings,
+)
 from .draw import Draw
 from .packing import pack
 from .table import ELSEWHERE, TABLE, Case
@@ -18,6 +26,7 @@ __all__ = [
     "program",
     "programs",
     "table_arrays",
+    "table_image_files",
     "table_images",
     "table_math",
     "table_parsing",

@@ -1,54 +1,10 @@
-#include <fnmatch.h>
-
 #include <algorithm>
-#include <filesystem>
 
+#include "spillway/io/glob.h"
 #include "spillway/pipeline/access.h"
 
 namespace spillway {
 namespace {
-
-bool is_pattern(std::string_view part) { return part.find_first_of("*?[\\") != part.npos; }
-
-// Names in `dir` that match `part`. A hidden file is matched by *, as TensorFlow has it.
-std::vector<std::string> matching_names(const std::string& dir, const std::string& part) {
-  std::vector<std::string> out;
-  std::error_code error;
-  std::filesystem::directory_iterator it(dir.empty() ? "." : dir, error);
-  for (; !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    if (fnmatch(part.c_str(), name.c_str(), FNM_PATHNAME) == 0) out.push_back(name);
-  }
-  return out;
-}
-
-// Adds what matches `rest` below `prefix`, which ends in a slash or is empty. What is no pattern is
-// kept as the user wrote it.
-void match(const std::string& prefix, std::string_view rest, std::vector<std::string>& out) {
-  std::size_t begin = 0;
-  for (;;) {
-    const std::size_t slash = rest.find('/', begin);
-    const bool last = slash == rest.npos;
-    const std::string part(rest.substr(begin, last ? rest.npos : slash - begin));
-    const std::string dir = prefix + std::string(rest.substr(0, begin));
-    std::error_code error;
-    if (is_pattern(part)) {
-      for (const std::string& name : matching_names(dir, part)) {
-        if (last) {
-          out.push_back(dir + name);
-        } else if (std::filesystem::is_directory(dir + name, error)) {
-          match(dir + name + "/", rest.substr(slash + 1), out);
-        }
-      }
-      return;
-    }
-    if (last) {
-      if (std::filesystem::exists(dir + part, error)) out.push_back(dir + part);
-      return;
-    }
-    begin = slash + 1;
-  }
-}
 
 using Files = std::vector<std::string>;
 
@@ -58,7 +14,7 @@ std::shared_ptr<Files> files_of(const Node& node) {
     auto files = std::make_shared<Files>();
     const ElementPtr patterns = node.element_param("file_pattern");
     for (std::int64_t i = 0; i < patterns->values[0].count(); ++i) {
-      match("", patterns->values[0].string_at(i), *files);
+      add_matching_files(patterns->values[0].string_at(i), *files);
     }
     std::ranges::sort(*files);
     return files;
