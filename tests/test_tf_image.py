@@ -64,6 +64,7 @@ KNOWN: list[tuple[Change, list[float]]] = [
     (lambda x: tf.image.grayscale_to_rgb(x[..., :1])[0, 1], [60, 60, 60]),
     (lambda x: tf.image.resize(x, [1, 2], "area")[..., 0], [60, 120]),
     (lambda x: tf.image.resize(x, [4, 9], "nearest", True)[0, :, 0], [0, 0, 60, 60]),
+    (lambda x: tf.image.crop_and_resize(x[None], [[0, 0, 0.5, 1]], [0], [2, 1])[..., 0], [30, 90]),
     (lambda x: tf.image.adjust_gamma(tf.cast(x[0, 0], tf.float32) / 80, 0.5),
      [0, 0.5, 0.7071067690849304]),
 ]  # fmt: skip

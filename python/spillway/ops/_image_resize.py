@@ -111,3 +111,28 @@ def resize_with_pad(
 
 def _whole(x: Any) -> Any:
     return cast(call("floor", x), "int32")
+
+
+def crop_and_resize(
+    image: Any,
+    boxes: Any,
+    box_indices: Any,
+    crop_size: Any,
+    method: str = "bilinear",
+    extrapolation_value: float = 0.0,
+    name: Any = None,
+) -> Any:
+    """Parts of images, each [top, left, bottom, right] of one in [0, 1], all of one size.
+
+    >>> crop_and_resize([[[[1.0], [2.0]]]], [[0, 1, 0, 0]], [0], [1, 3]).numpy().ravel()
+    array([2. , 1.5, 1. ], dtype=float32)
+    """
+    return call(
+        "crop_and_resize",
+        to_tensor(image),
+        to_tensor(boxes, None if is_tensor(boxes) else "float32"),
+        to_tensor(box_indices, None if is_tensor(box_indices) else "int32"),
+        to_tensor(crop_size, None if is_tensor(crop_size) else "int32"),
+        method,
+        float(extrapolation_value),
+    )

@@ -39,7 +39,7 @@ from spillway.ops._image_random import (
     stateless_random_hue,
     stateless_random_saturation,
 )
-from spillway.ops._image_resize import ResizeMethod, resize, resize_with_pad
+from spillway.ops._image_resize import ResizeMethod, crop_and_resize, resize, resize_with_pad
 
 for _name, _function in _names("image").items():
     globals().setdefault(_name, _function)

@@ -230,3 +230,15 @@ def random_crop(d: Draw, f: str) -> str:
 def stateless_random_crop(d: Draw, f: str) -> str:
     x, size = part(d)
     return f"tf.{f}({x}, {size}, {seed(d)})"
+
+
+@case("image.crop_and_resize", weight=3)
+def crop_and_resize(d: Draw, f: str) -> str:
+    dims = [d.choice((1, 2, 3)), *(d.choice((1, 2, 4, 7)) for _ in range(2)), d.choice((1, 3))]
+    x = image(d, dims)
+    count = d.choice((0, 1, 2, 3))
+    boxes = d.operand("float32", [count, 4], (-0.3, 1.3) if d.chance(0.4) else (0.0, 1.0))
+    which = d.operand("int32", [count], (0, dims[0] - (0 if d.chance(0.1) else 1)))
+    size = [d.choice((1, 2, 3, 5)) for _ in range(2)]
+    more = d.choice(("", "", ", 'nearest'", ", extrapolation_value=-1.5", ", 'bicubic'"))
+    return f"tf.{f}({x}, {boxes}, {which}, {size}{more})"
