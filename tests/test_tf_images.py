@@ -49,8 +49,19 @@ def test_a_batch_of_images_becomes_a_batch_of_files() -> None:
 
 
 def test_names_are_in_both_modules() -> None:
-    names = """decode_and_crop_jpeg decode_bmp decode_gif decode_image decode_jpeg decode_png
-    decode_webp encode_jpeg encode_png extract_jpeg_shape is_jpeg""".split()
+    names = [
+        "decode_and_crop_jpeg",
+        "decode_bmp",
+        "decode_gif",
+        "decode_image",
+        "decode_jpeg",
+        "decode_png",
+        "decode_webp",
+        "encode_jpeg",
+        "encode_png",
+        "extract_jpeg_shape",
+        "is_jpeg",
+    ]
     for name in names:
         assert getattr(tf.io, name) is getattr(tf.image, name)
 

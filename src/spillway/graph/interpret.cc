@@ -7,38 +7,36 @@
 namespace spillway::graph {
 namespace {
 
-using Values = std::unordered_map<const Node*, std::vector<Tensor>>;
-
-// The path whose bytes the operands were made from; empty: none.
-std::string file_behind(std::vector<Operand> operands, const Graph& graph, const Values& values) {
-  std::unordered_map<const Node*, const std::vector<Operand>*> inputs;
-  for (const auto& [node, own] : graph.order()) inputs[node.get()] = &own;
-  while (!operands.empty()) {
-    const Operand operand = operands.back();
-    operands.pop_back();
-    const auto found = inputs.find(operand.node.get());
-    if (found == inputs.end()) continue;
-    const std::vector<Operand>& from = *std::exchange(found->second, nullptr);
-    inputs.erase(found);  // once each
-    if (operand.node->op().name != "read_file") {
-      operands.insert(operands.end(), from.begin(), from.end());
-      continue;
+// Which file's bytes a node's value was made of, for those who find them damaged.
+class FilesBehind {
+ public:
+  const std::string* of(std::span<const Operand> operands) const {
+    if (by_node_.empty()) return nullptr;
+    for (const Operand& operand : operands) {
+      const auto found = by_node_.find(operand.node.get());
+      if (found != by_node_.end()) return &found->second;
     }
-    const auto path = values.find(from[0].node.get());
-    const Tensor* const value = path != values.end()
-                                    ? &path->second[static_cast<std::size_t>(from[0].output)]
-                                    : from[0].value();
-    if (value != nullptr) return std::string(value->string_at(0));
+    return nullptr;
   }
-  return {};
-}
+  void note(const Node& node, std::span<const Operand> operands, std::span<const Tensor> inputs) {
+    if (node.op().name == "read_file") {
+      by_node_[&node] = inputs[0].string_at(0);
+    } else if (const std::string* file = of(operands)) {
+      by_node_[&node] = std::string(*file);
+    }
+  }
+
+ private:
+  std::unordered_map<const Node*, std::string> by_node_;
+};
 
 }  // namespace
 
 Result<std::vector<Tensor>> interpret(const Graph& graph, std::span<const Tensor> parameters,
                                       const AccountPtr& account, Buffer::Ask ask,
                                       const Call& call) {
-  Values values;
+  std::unordered_map<const Node*, std::vector<Tensor>> values;
+  FilesBehind files;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     values[graph.parameters()[i].get()] = {parameters[i]};
   }
@@ -57,11 +55,11 @@ Result<std::vector<Tensor>> interpret(const Graph& graph, std::span<const Tensor
     if (!made.ok()) {
       Status error = std::move(made).status().at(node->op().name);
       if (error.info().line.empty()) error.edit().line = node->line();
-      if (error.kind() == ErrorKind::kData && error.info().file.empty()) {
-        error.edit().file = file_behind(operands, graph, values);
-      }
+      const std::string* file = files.of(operands);
+      if (file != nullptr && error.info().file.empty()) error.edit().file = *file;
       return error;
     }
+    files.note(*node, operands, inputs);
     values[node.get()] = std::move(made).value();
     for (const Node* spent : graph.spent_after(step)) values.erase(spent);
   }

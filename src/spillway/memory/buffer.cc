@@ -23,6 +23,9 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
   return *this;
 }
 
+// No limit is so low that this does not fit: the budget need not be asked twice.
+constexpr std::size_t kAlwaysPossible = 64 * 1024;
+
 // The capacity, asked for as the size.
 Status Buffer::reserve(const AccountPtr& account, Ask ask) {
   switch (ask) {
@@ -36,6 +39,9 @@ Status Buffer::reserve(const AccountPtr& account, Ask ask) {
       reservation_ = std::move(*got);
       break;
     }
+    case Ask::kPressing:
+      if (capacity_ >= kAlwaysPossible) SW_RETURN_IF_ERROR(account->check_possible(capacity_));
+      [[fallthrough]];
     case Ask::kOwed:
       reservation_ = account->charge(capacity_);
       break;

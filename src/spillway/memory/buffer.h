@@ -20,8 +20,9 @@ class Buffer {
 
   // How bytes are asked for (see Account). kOptional: nullopt-like failure without waiting.
   // kRequired: as Account::reserve. kOwed: always succeeds, may go into debt; for bytes that
-  // Python has made already.
-  enum class Ask : unsigned char { kOptional, kRequired, kOwed };
+  // Python has made already. kPressing: the same for bytes that nobody made yet and whoever asks
+  // cannot wait for: refused where not even an empty budget has room.
+  enum class Ask : unsigned char { kOptional, kRequired, kOwed, kPressing };
 
   static Result<Buffer> allocate(const AccountPtr& account, std::size_t bytes, Ask ask);
   // The same, to be shared. Few bytes lie in one piece of memory with their buffer and its count:

@@ -129,7 +129,7 @@ class GraphFunction final : public Function {
                                    rows,
                                    {context.first_index, context.epoch},
                                    context.account,
-                                   Buffer::Ask::kOwed,
+                                   Buffer::Ask::kPressing,
                                    places(plan, rows, context.batch)});
     note_time(now_ns() - begin, rows);
     if (!done.error.ok()) {
@@ -189,7 +189,7 @@ class GraphFunction final : public Function {
     SW_ASSIGN(const PlanPtr plan, plan_for(specs, captured.size(), account));
     if (plan == nullptr) {
       SW_ASSIGN(std::vector<Tensor> results,
-                graph::interpret(*graph_, values, account, Buffer::Ask::kOwed, call));
+                graph::interpret(*graph_, values, account, Buffer::Ask::kPressing, call));
       results.resize(output_->components());
       return results;
     }
@@ -198,7 +198,7 @@ class GraphFunction final : public Function {
     }
     blocks.insert(blocks.end(), captured.begin(), captured.end());
     Plan::Outcome done =
-        plan->run({blocks, 1, call, account, Buffer::Ask::kOwed, places(*plan, 1, batch)});
+        plan->run({blocks, 1, call, account, Buffer::Ask::kPressing, places(*plan, 1, batch)});
     if (!done.error.ok()) return std::move(done.error);
     done.results.resize(output_->components());
     std::vector<Tensor> out;

@@ -19,6 +19,9 @@ Status Workspace::reserve(std::size_t bytes) {
       reserved_.push_back(std::move(*got));
       break;
     }
+    case Buffer::Ask::kPressing:
+      SW_RETURN_IF_ERROR(account_->check_possible(bytes));
+      [[fallthrough]];
     case Buffer::Ask::kOwed:
       reserved_.push_back(account_->charge(bytes));
       break;
