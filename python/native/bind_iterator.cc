@@ -259,6 +259,7 @@ nb::dict audit_dict(const Audit& audit) {
     row["kind"] = std::string(to_string(info.kind));
     row["message"] = info.message;
     row["attempts"] = info.attempts;
+    row["weight"] = entry.weight;
     entries.append(row);
   }
   out["entries"] = entries;

@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Entry:
-    """One element that did not get through, and why."""
+    """One element that did not get through, and why; `weight` source rows are lost with it."""
 
     outcome: str
     stage: str
@@ -22,11 +22,16 @@ class Entry:
     kind: str
     message: str
     attempts: int
+    weight: int
 
 
 @dataclass(frozen=True)
 class StageRow:
-    """One stage: rows_in = used + filtered + skipped + failed + dropped + held."""
+    """One stage: rows_in = used + filtered + skipped + failed + dropped + held.
+
+    In its own rows. Rows of datasets that it opened come in too; their stages follow the others,
+    as `flat_map#1/map`.
+    """
 
     name: str
     line: str
@@ -48,7 +53,11 @@ class StageRow:
 
 @dataclass(frozen=True)
 class Audit:
-    """Source rows: total = delivered + filtered + skipped + failed + dropped + held."""
+    """Source rows: total = delivered + filtered + skipped + failed + dropped + held.
+
+    Held is what lies in buffers, was read ahead, or was left in an iterator closed early; once the
+    data has ended it is dropped. Elements that datasets were made of are used up: their rows count.
+    """
 
     total: int
     delivered: int
@@ -74,12 +83,14 @@ class Audit:
     @property
     def balanced(self) -> bool:
         """Whether every row is accounted for."""
-        parts = self.delivered + self.filtered + self.skipped + self.failed + self.dropped
-        return self.total == parts + self.held and all(
-            s.rows_in == s.used + s.filtered + s.skipped + s.failed + s.dropped + s.held
-            and s.held >= 0
-            for s in self.stages
+        return _adds_up(self.total, self.delivered, self) and all(
+            _adds_up(s.rows_in, s.used, s) for s in self.stages
         )
+
+
+def _adds_up(whole: int, good: int, rest: Audit | StageRow) -> bool:
+    parts = (good, rest.filtered, rest.skipped, rest.failed, rest.dropped, rest.held)
+    return whole == sum(parts) and min(parts) >= 0
 
 
 class Report:

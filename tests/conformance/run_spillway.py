@@ -94,7 +94,25 @@ def classes(error: Exception) -> list[str]:
     return names
 
 
-READING = Reading(numpy=_numpy, classes=classes, message=lambda error: str(error)[:1000])
+class Audited:
+    """A pass whose audit must balance, with nothing held, when it has ended."""
+
+    def __init__(self, ds: Any) -> None:
+        self._iterator = iter(ds)
+
+    def __next__(self) -> Any:
+        try:
+            return next(self._iterator)
+        except StopIteration:
+            audit = self._iterator.audit()
+            if not audit.balanced or audit.held != 0:
+                raise AssertionError(f"{audit}\n{audit.stages}") from None
+            raise
+
+
+READING = Reading(
+    numpy=_numpy, classes=classes, message=lambda error: str(error)[:1000], open=Audited
+)
 
 
 class Resumed:

@@ -59,7 +59,7 @@ struct ErrorInfo {
   std::int64_t epoch = -1;
   int attempts = 1;
   std::shared_ptr<void> cause;        // the front's own exception object
-  std::shared_ptr<const void> input;  // the failing stage's input row, for quarantine (Chunk)
+  std::shared_ptr<const void> input;  // what the pipeline knows of the row (FailedRow)
 };
 
 // Cheap when ok (one null pointer). Copies share the facts.

@@ -1,59 +1,80 @@
 #include "spillway/pipeline/audit.h"
 
-#include <algorithm>
-
 namespace spillway {
 namespace {
 
-// Source rows that entered the pipeline through `node`. A zip counts its first input, the others
-// only go along; an operator that opens datasets of its own (flat_map) counts what came out of
-// them, which is what it handed on.
-std::int64_t source_rows(const Run& run, const Node& node) {
-  const StagePtr stage = run.stage_of(node);
-  if (node.inputs().empty()) return stage->stats().rows + stage->stats().failed;
-  if (node.op().name == "zip") return source_rows(run, *node.inputs()[0]);
-  std::int64_t rows = 0;
-  for (const NodePtr& input : node.inputs()) rows += source_rows(run, *input);
-  return rows;
+constexpr std::string_view kLeft = "held when the data ended";
+
+// Adds a stage's row to the table and its source rows to the totals.
+void add_stage(Audit& audit, std::string name, std::string line, const OperatorDef& op,
+               const StageStats& s, bool ended) {
+  // While threads are at work: whatever is counted later is read earlier, so that nothing seems to
+  // have gone out before it came in.
+  const Amount out = s.out.read();
+  const Amount filtered = s.filtered.read();
+  const Amount skipped = s.skipped.read();
+  const Amount failed = s.failed.read();
+  Amount dropped = s.dropped.read();
+  const Amount used = s.used.read() + (op.ratio == Ratio::kCounted ? Amount{} : out);
+  const Amount gone = used + filtered + skipped + failed + dropped;
+  Amount in = s.in.read();
+  if (op.ratio == Ratio::kSource) in = in + gone;
+  Amount held = in - gone;
+  if (ended && held.rows > 0) {
+    if (held.weight > 0) {
+      Status why = bad_data(Code::kDataLoss, kLeft);
+      why.edit().stage = name;
+      why.edit().line = line;
+      audit.entries.push_back({"dropped", std::move(why), held.weight});
+    }
+    dropped = dropped + held;
+    held = {};
+  }
+  audit.filtered += filtered.weight;
+  audit.skipped += skipped.weight;
+  audit.failed += failed.weight;
+  audit.dropped += dropped.weight;
+  audit.held += held.weight;
+  audit.stages.push_back({
+      .name = std::move(name),
+      .line = std::move(line),
+      .in = in.rows,
+      .out = out.rows,
+      .used = used.rows,
+      .filtered = filtered.rows,
+      .skipped = skipped.rows,
+      .failed = failed.rows,
+      .dropped = dropped.rows,
+      .held = held.rows,
+      .bytes = s.bytes,
+      .busy_ns = s.busy_ns,
+      .wait_ns = s.wait_ns,
+      .parallelism = s.parallelism,
+      .spilled_bytes = s.spilled_bytes,
+      .effective = s.effective,
+      .source_held = held.weight,
+  });
 }
 
 }  // namespace
 
-Audit audit_of(const Run& run, std::int64_t delivered) {
+Audit audit_of(const Run& run, std::int64_t delivered, bool ended) {
   Audit audit;
-  for (const StagePtr& stage : run.stages()) {
-    const StageStats& s = stage->stats();
-    const Node& node = stage->node();
-    StageAudit row;
-    row.name = stage->name();
-    row.line = node.line();
-    row.out = s.rows;
-    row.filtered = s.filtered;
-    row.skipped = s.skipped;
-    row.failed = s.failed;
-    row.dropped = s.dropped;
-    row.bytes = s.bytes;
-    row.busy_ns = s.busy_ns;
-    row.wait_ns = s.wait_ns;
-    row.parallelism = s.parallelism;
-    row.spilled_bytes = s.spilled_bytes;
-    row.effective = s.effective;
-    for (const NodePtr& input : node.inputs()) row.in += run.stage_of(*input)->stats().rows;
-    row.used = node.op().ratio == Ratio::kCounted ? s.used.load() : row.out;
-    if (node.op().ratio == Ratio::kSource) row.in = row.out + row.failed + row.skipped;
-    row.held = row.in - row.used - row.filtered - row.skipped - row.failed - row.dropped;
-    audit.filtered += row.filtered;
-    audit.skipped += row.skipped;
-    audit.failed += row.failed;
-    audit.dropped += row.dropped;
-    audit.stages.push_back(std::move(row));
-  }
   audit.delivered = delivered;
-  audit.total = source_rows(run, *run.root());
-  audit.held =
-      audit.total - audit.delivered - audit.filtered - audit.skipped - audit.failed - audit.dropped;
   audit.entries = run.entries();
   audit.entries_lost = run.entries_lost();
+  const std::int64_t handed_on = run.stage_of(*run.root())->stats().out.weight;
+  for (const StagePtr& stage : run.stages()) {
+    const Node& node = stage->node();
+    add_stage(audit, stage->name(), node.line(), node.op(), stage->stats(), ended);
+  }
+  for (const Run::Nested* nested : run.nested()) {
+    if (nested->stats.aside) continue;
+    add_stage(audit, nested->name, nested->line, nested->op, nested->stats, ended);
+  }
+  audit.held += handed_on - delivered;  // by the consumer
+  audit.total =
+      audit.delivered + audit.filtered + audit.skipped + audit.failed + audit.dropped + audit.held;
   return audit;
 }
 

@@ -32,7 +32,8 @@ void describe(Status& error, const Chunk& rows, std::int64_t row, std::int64_t i
   if (info.origin.empty()) info.origin = rows.origins().describe(row);
   const Origin origin = rows.origins().at(row);
   if (info.file.empty() && origin.scope != nullptr) info.file = origin.scope->file;
-  info.input = std::make_shared<const Chunk>(rows.slice(row, row + 1));
+  const Chunk alone = rows.slice(row, row + 1);
+  set_failed_row(error, {.input = alone, .lost = alone.amount(), .counted = nullptr});
 }
 
 // Sleeps in slices, so that a stopped run does not wait for its backoff.
@@ -116,6 +117,10 @@ Result<Row> call_row(Stage& stage, Function& function, const StructurePtr& struc
   }
   if (out_structure != nullptr) *out_structure = outcome.out.structure();
   return result;
+}
+
+Status of_row(Status error, const Chunk& rows, std::int64_t row) {
+  return losing(std::move(error), rows.slice(row, row + 1).amount());
 }
 
 Status check_predicate(const Function& predicate) {

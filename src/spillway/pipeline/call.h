@@ -18,6 +18,9 @@ Result<Row> call_row(Stage& stage, Function& function, const StructurePtr& struc
                      std::vector<Tensor> values, const Origin& origin, std::int64_t index,
                      std::int64_t epoch, StructurePtr* out_structure = nullptr);
 
+// An error that stands for the row: what is lost with it.
+Status of_row(Status error, const Chunk& rows, std::int64_t row);
+
 // A predicate's declared result must be a boolean scalar; an undeclared one is checked at its first
 // element, by bool_result.
 Status check_predicate(const Function& predicate);

@@ -153,7 +153,7 @@ Status Consumer::restore(std::string_view state) {
 }
 
 Audit Consumer::audit() const {
-  return audit_of(*run_, delivered_ + chunk_origins_.total_weight(ended_ ? 0 : handed_));
+  return audit_of(*run_, delivered_ + chunk_origins_.total_weight(ended_ ? 0 : handed_), ended_);
 }
 
 }  // namespace spillway

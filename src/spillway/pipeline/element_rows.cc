@@ -48,6 +48,7 @@ Next ElementRows::next(std::int64_t rows, const Demand& demand) {
       }
       const std::int64_t end = std::min(count_, inner_ + rows);
       if (inner_ >= end) {
+        note_used();
         advance();
         continue;
       }
@@ -59,6 +60,7 @@ Next ElementRows::next(std::int64_t rows, const Demand& demand) {
       Chunk out(structure_, end - inner_, std::move(columns),
                 Origins::regular(scope_, inner_, 1, weight_));
       inner_ = end;
+      note_used();
       if (inner_ == count_) advance();
       return std::optional<Chunk>(std::move(out));
     }
@@ -95,8 +97,10 @@ Status ElementRows::open_element() {
   if (!error.ok()) {
     error.edit().index = input_.position() - elements_.rows() + at_;
     error.edit().origin = elements_.origins().describe(at_);
-    return error;
+    return losing(std::move(error), {1, origin.weight});
   }
+  element_weight_ = origin.weight;
+  element_used_ = 0;
   count_ = std::max<std::int64_t>(0, rows);
   if (!static_rows_) usual_rows_ = count_;
   scope_ = std::make_shared<OriginScope>(OriginScope{source_, epoch_, "", origin});
@@ -104,9 +108,16 @@ Status ElementRows::open_element() {
   return {};
 }
 
+// An element's source rows are used as its rows are; all of them with the last.
+void ElementRows::note_used() {
+  const bool all = inner_ >= count_;
+  const std::int64_t weight = all ? element_weight_ : element_weight_ * inner_ / count_;
+  used_ = used_ + Amount{all ? 1 : 0, weight - element_used_};
+  element_used_ = weight;
+}
+
 void ElementRows::advance() {
   ++at_;
-  ++finished_;
   inner_ = 0;
   count_ = -1;
   if (at_ == elements_.rows()) {

@@ -24,14 +24,15 @@ class ElementRows {
   // Up to `rows` rows, all of one element; elements without rows are passed over. An element whose
   // components do not have the same number of rows is an error in its place.
   Next next(std::int64_t rows, const Demand& demand);
-  // Elements used up since the last call.
-  std::int64_t take_finished() { return std::exchange(finished_, 0); }
+  // Elements used up since the last call, and the source rows of all that was handed out.
+  Amount take_used() { return std::exchange(used_, {}); }
 
   Status save(StateWriter& out) const;
   Status restore(StateReader& in);
 
  private:
   Status open_element();
+  void note_used();
   void advance();
 
   Input input_;
@@ -47,7 +48,9 @@ class ElementRows {
   std::int64_t count_ = -1;  // rows of the element at_; -1: not looked at
   ScopePtr scope_;           // of its rows
   std::int64_t weight_ = 1;
-  std::int64_t finished_ = 0;
+  std::int64_t element_weight_ = 1;  // of the element at_
+  std::int64_t element_used_ = 0;    // of that
+  Amount used_;
 };
 
 }  // namespace spillway

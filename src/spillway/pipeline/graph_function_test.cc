@@ -65,7 +65,7 @@ TEST(GraphFunction, WhatAMergedStageWouldMakeIsNeverMade) {
   const NodePtr scaled = mapped(traced("multiply", 2, {1000}), wide);
   const Opened opened = open(scaled);
   ASSERT_TRUE(opened.it->next({4}).ok());
-  EXPECT_EQ(opened.run->stage_of(*wide)->stats().rows, 4);
+  EXPECT_EQ(opened.run->stage_of(*wide)->stats().out.rows, 4);
   EXPECT_LT(opened.run->stage_of(*wide)->stats().bytes, 1000);
   EXPECT_GE(opened.run->stage_of(*scaled)->stats().bytes, 4 * 8000);
 }
@@ -132,8 +132,8 @@ TEST(GraphFunction, AFilterTestsWhatTheMapBelowMakesInTheSameGraph) {
   ASSERT_TRUE(next.ok() && next.value());
   EXPECT_EQ(next.value()->row(0).values[0].as<std::int64_t>()[0], 2);
   // The map handed its input on.
-  EXPECT_EQ(opened.run->stage_of(*below)->stats().rows, 6);
-  EXPECT_EQ(opened.it->stage().stats().filtered, 3);
+  EXPECT_EQ(opened.run->stage_of(*below)->stats().out.rows, 6);
+  EXPECT_EQ(opened.it->stage().stats().filtered.rows, 3);
 }
 
 TEST(GraphFunction, AFilterTakesNoMoreMappedRowsThanAreDemanded) {

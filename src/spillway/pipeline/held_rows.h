@@ -24,6 +24,9 @@ class RowBlock {
   Result<Chunk> read(std::int64_t begin, std::int64_t end, std::int64_t stride, std::int64_t most,
                      std::size_t bytes) const;
   Origin origin(std::int64_t row) const;
+  // Of rows begin, begin + stride, … below `end`; of a block that rows were added to, all.
+  Amount amount(std::int64_t begin, std::int64_t end, std::int64_t stride = 1) const;
+  Amount amount() const { return {rows_, weight_}; }
   // Copies one more row in. Not for a block that was made of a chunk.
   Status add(const Chunk& rows, std::int64_t row);
 
@@ -37,6 +40,7 @@ class RowBlock {
   std::vector<RowStore::Slot> slots_;
   StructurePtr structure_;
   Origins origins_;  // added rows: of the first
+  std::int64_t weight_ = 0;
   std::size_t bytes_ = 0;
   std::shared_ptr<std::atomic<std::size_t>> in_memory_;
 };
@@ -63,6 +67,7 @@ struct RowRun {
   std::int64_t end = 0;
   std::int64_t stride = 1;
   std::int64_t rows() const { return end <= begin ? 0 : (end - begin - 1) / stride + 1; }
+  Amount amount() const;
 };
 
 // What a dataset made of held rows is made of.
@@ -72,6 +77,7 @@ class HeldRows final : public Object {
   const StructurePtr& element() const { return element_; }
   const std::vector<RowRun>& runs() const { return runs_; }
   std::int64_t rows() const { return rows_; }
+  Amount amount() const;
   std::string describe() const override;
 
  private:

@@ -4,6 +4,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "spillway/base/mutex.h"
 #include "spillway/pipeline/operator.h"
@@ -32,6 +33,9 @@ class Input {
   Next next(const Demand& demand);
   // Puts back rows that were not used; the next call hands them out first.
   void unread(Chunk rest);
+
+  // What was put back, for whoever has ended and will not ask for it.
+  std::optional<Chunk> take_rest() { return std::exchange(rest_, std::nullopt); }
 
   // Rows that next() hands out without asking below.
   std::int64_t unread_rows() const { return rest_ ? rest_->rows() : 0; }

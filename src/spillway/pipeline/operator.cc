@@ -12,11 +12,19 @@ namespace {
 // Time spent in the stages below, so that each stage counts only its own.
 thread_local std::int64_t below_ns = 0;
 
-Result<StagePtr> nested_stage(const Stage& outer, const NodePtr& inner) {
-  auto stage = std::make_shared<Stage>(
-      outer.run(), inner, outer.name() + "/" + std::string(inner->op().name), outer.account());
+Result<StagePtr> nested_stage(const Stage& outer, const NodePtr& inner, bool aside = false) {
+  std::string name = outer.name() + "/" + std::string(inner->op().name);
+  StageStats& stats = outer.run().nested_stats(name, *inner, aside || outer.stats().aside);
+  auto stage = std::make_shared<Stage>(outer.run(), inner, std::move(name), outer.account(), stats);
   SW_RETURN_IF_ERROR(stage->set_own_policy());
   return stage;
+}
+
+// Before any row is there to be lost.
+template <class T>
+Result<T> of_no_row(Result<T> opened) {
+  if (!opened.ok()) return losing(std::move(opened).status(), {});
+  return opened;
 }
 
 }  // namespace
@@ -29,6 +37,15 @@ bool is_position(const Status& error) {
 }
 
 Next Iterator::next(const Demand& demand) {
+  Next next = advance(demand);
+  if (!next.ok() || !next.value()) return next;
+  const Amount rows = next.value()->amount();
+  stage_->stats().out.add(rows);
+  if (reader_ != nullptr) reader_->stats().in.add({rows.rows, weighs_ ? rows.weight : 0});
+  return next;
+}
+
+Next Iterator::advance(const Demand& demand) {
   if (ended_) return end_of_data();
   SW_RETURN_IF_ERROR(stage_->guarantee());
   const std::int64_t outer_below = std::exchange(below_ns, 0);
@@ -45,9 +62,6 @@ Next Iterator::next(const Demand& demand) {
         ended_ = true;
       } else {
         const Chunk& chunk = *next.value();
-        stats.rows += chunk.rows();
-        const std::int64_t weight = chunk.origins().total_weight(chunk.rows());
-        stats.weight += weight;
         const std::size_t bytes = chunk.footprint();
         stats.bytes += static_cast<std::int64_t>(bytes);
         stage_->note_row(bytes / static_cast<std::size_t>(chunk.rows()));
@@ -66,18 +80,25 @@ Next Iterator::next(const Demand& demand) {
 
 FunctionPtr Iterator::merge_into(Function& /*outer*/) { return nullptr; }
 
+// Rows that were handed on by the pass this one continues: not handed on again.
 Status Iterator::skip(std::int64_t rows) {
   while (rows > 0) {
-    Next next = this->next(Demand{rows, 1 << 20, 1'000'000});
+    Next next = advance(Demand{rows, 1 << 20, 1'000'000});
     if (!next.ok()) {
       if (!is_position(next.error())) return std::move(next).status();
       --rows;  // an error is a position
       continue;
     }
     if (!next.value()) return {};
+    if (stage_->node().op().ratio == Ratio::kOneToOne) use(next.value()->amount());
     rows -= next.value()->rows();
   }
   return {};
+}
+
+void Iterator::drop(const std::optional<Chunk>& rows, std::string_view why) const {
+  if (!rows || rows->rows() == 0) return;
+  stage_->drop(rows->amount(), why, rows->origins().describe(0));
 }
 
 Result<StagePtr> OpenContext::input_stage(std::size_t i) const {
@@ -91,12 +112,24 @@ Result<IteratorPtr> OpenContext::open_input(std::size_t i, std::int64_t epoch,
                                             std::int64_t bound) const {
   SW_ASSIGN(StagePtr below, input_stage(i));
   const OperatorDef& op = below->node().op();
-  return op.open(OpenContext(std::move(below), epoch, outer_, bound));
+  SW_ASSIGN(IteratorPtr it,
+            of_no_row(op.open(OpenContext(std::move(below), epoch, outer_, bound))));
+  const Weighs weighs = node().op().weighs;
+  it->set_reader(stage_, weighs == Weighs::kAll || (weighs == Weighs::kFirst) == (i == 0));
+  return it;
 }
 
 Result<IteratorPtr> OpenContext::open_nested(const NodePtr& inner, const Origin& outer) const {
   SW_ASSIGN(StagePtr below, nested_stage(*stage_, inner));
-  return inner->op().open(OpenContext(std::move(below), epoch_, outer));
+  SW_ASSIGN(IteratorPtr it,
+            of_no_row(inner->op().open(OpenContext(std::move(below), epoch_, outer))));
+  it->set_reader(stage_, true);
+  return it;
+}
+
+Result<IteratorPtr> OpenContext::open_aside(const NodePtr& own) const {
+  SW_ASSIGN(StagePtr below, nested_stage(*stage_, own, true));
+  return own->op().open(OpenContext(std::move(below), epoch_, {}));
 }
 
 ScopePtr OpenContext::source_scope(std::string file) const {

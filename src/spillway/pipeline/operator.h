@@ -70,6 +70,13 @@ class Iterator {
   Stage& stage() const { return *stage_; }
   std::int64_t epoch() const { return epoch_; }
 
+  // The stage that rows are handed to, which counts them as come in; `weighs`: their source rows
+  // too. Before the first next().
+  void set_reader(StagePtr reader, bool weighs) {
+    reader_ = std::move(reader);
+    weighs_ = weighs;
+  }
+
  protected:
   // `stage` counts what this iterator does; `epoch` goes into its errors.
   Iterator(StagePtr stage, std::int64_t epoch) : stage_(std::move(stage)), epoch_(epoch) {}
@@ -77,8 +84,20 @@ class Iterator {
   const AccountPtr& account() const { return stage_->account(); }
   StageStats& stats() const { return stage_->stats(); }
 
+  // What became of input rows that are not handed on one for one (see Ratio): they went into
+  // outputs, were meant to be left out, or were lost on the way. Failing ones are counted by
+  // ErrorInfo::rows.
+  void use(const Amount& rows) const { stats().used.add(rows); }
+  void leave_out(const Amount& rows) const { stats().filtered.add(rows); }
+  void drop(const Amount& rows, std::string_view why) const { stage_->drop(rows, why); }
+  void drop(const std::optional<Chunk>& rows, std::string_view why) const;
+
  private:
+  Next advance(const Demand& demand);
+
   const StagePtr stage_;
+  StagePtr reader_;  // null: the consumer
+  bool weighs_ = true;
   const std::int64_t epoch_;
   bool ended_ = false;
 };
@@ -106,8 +125,11 @@ class OpenContext {
   std::int64_t bound() const { return bound_; }
   // Random access to input `i`, or why there is none.
   Result<IndexedPtr> index_input(std::size_t i) const;
-  // A pass over a dataset found in an element. Charged to this stage (R10).
+  // A pass over a dataset found in an element. Charged to this stage (R10). Its rows come in as
+  // those of an input do.
   Result<IteratorPtr> open_nested(const NodePtr& node, const Origin& outer) const;
+  // A pass over a dataset of the operator's own, in no audit.
+  Result<IteratorPtr> open_aside(const NodePtr& node) const;
   // What the rows of this source share.
   ScopePtr source_scope(std::string file = "") const;
 
@@ -131,9 +153,12 @@ enum class Effects : std::uint8_t {
 // How rows in relate to rows out, for the audit.
 enum class Ratio : std::uint8_t {
   kSource,    // no input
-  kOneToOne,  // every row out is one row in
-  kCounted,   // the operator adds to stats().used itself
+  kOneToOne,  // every row out is one row in, of an input or of a dataset it opened
+  kCounted,   // the operator says which rows in were used
 };
+
+// Which inputs' source rows its elements are made of. Others are in its own table only.
+enum class Weighs : std::uint8_t { kAll, kFirst, kAllButFirst };
 
 // Everything the engine, the profiler, the CLI and the fronts need to know about an operator.
 // Constant-initialised: no code runs before main().
@@ -148,6 +173,7 @@ struct OperatorDef {
   // Effects and failures are those of its functions alone: with traced ones there are none.
   bool functions_only = false;
   Ratio ratio = Ratio::kOneToOne;
+  Weighs weighs = Weighs::kAll;
   bool passes_rows = false;  // hands on its inputs' rows as they are: needs no guarantee (R2)
   bool hidden = false;       // made by the engine, not offered by fronts
   Result<Inferred> (*infer)(const Node& node) = nullptr;

@@ -66,6 +66,22 @@ Result<OnError> OnError::of(const Node& node, std::string_view action_param) {
   return policy;
 }
 
+FailedRow failed_row(const Status& error) {
+  const auto& known = error.info().input;
+  return known == nullptr ? FailedRow{} : *static_cast<const FailedRow*>(known.get());
+}
+
+void set_failed_row(Status& error, FailedRow row) {
+  error.edit().input = std::make_shared<const FailedRow>(std::move(row));
+}
+
+Status losing(Status error, const Amount& lost) {
+  FailedRow row = failed_row(error);
+  row.lost = lost;
+  set_failed_row(error, std::move(row));
+  return error;
+}
+
 Result<std::shared_ptr<Quarantine>> Quarantine::open(const std::string& path) {
   const mode_t mode = mutant("files_open_to_all") ? 0644 : 0600;
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, mode);
@@ -102,8 +118,7 @@ Status Quarantine::add(const Status& error) {
                           {"code", to_string(info.code)},
                           {"attempts", info.attempts},
                           {"message", info.message}};
-  if (info.input != nullptr) {
-    const auto& chunk = *static_cast<const Chunk*>(info.input.get());
+  if (const Chunk chunk = failed_row(error).input; chunk.rows() > 0) {
     std::vector<std::byte> bytes;
     const Row row = chunk.row(0);
     if (append_row_bytes(row.values, bytes).ok() && chunk.structure() != nullptr) {

@@ -30,11 +30,24 @@ struct OnError {
   static Result<OnError> of(const Node& node, std::string_view action_param = "on_error");
 };
 
+struct CountedError;  // stage.cc
+
+// What the pipeline knows of an element that failed, beyond the words: ErrorInfo::input.
+struct FailedRow {
+  Chunk input;                            // the failing stage's, for quarantine; empty: not known
+  Amount lost{1, 1};                      // rows of that stage's input; none: it stands for no row
+  std::shared_ptr<CountedError> counted;  // by the run's audit
+};
+FailedRow failed_row(const Status& error);
+void set_failed_row(Status& error, FailedRow row);
+// `error`, with what is lost with it.
+Status losing(Status error, const Amount& lost);
+
 // One element that did not get through.
 struct AuditEntry {
   std::string outcome;  // "skipped", "failed", "dropped"
   Status why;
-  std::int64_t weight = 1;
+  std::int64_t weight = 1;  // source rows
 };
 
 // Appends failing inputs to a file, one JSON line each: the error, the address and the stage's

@@ -119,6 +119,7 @@ Status RowGatherer::add(const Chunk& rows) {
     if (fine && part.mismatch) {
       part.mismatch->component = c;
       part.mismatch->origin = rows.origins().describe(part.mismatch->row - rows_);
+      part.mismatch->weight = rows.origins().weight(part.mismatch->row - rows_);
     }
   }
   origin_.weight += rows.origins().total_weight(rows.rows());
@@ -148,7 +149,7 @@ void RowGatherer::cut(Part& part, std::int64_t rows) {
 }
 
 void RowGatherer::note_mismatch(Part& part, const Shape& shape) {
-  if (!part.mismatch) part.mismatch = Mismatch{0, part.shape, shape, part.rows, ""};
+  if (!part.mismatch) part.mismatch = Mismatch{0, part.shape, shape, part.rows, 1, ""};
   part.pieces.clear();
   part.out = Tensor();
 }

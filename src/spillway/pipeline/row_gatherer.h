@@ -27,6 +27,7 @@ class RowGatherer {
     Shape first;
     Shape shape;
     std::int64_t row = 0;
+    std::int64_t weight = 1;  // its source rows
     std::string origin;
   };
 
@@ -42,6 +43,7 @@ class RowGatherer {
   // is left: rows that make a batch by themselves, that are small, or strings.
   std::vector<Tensor> claim(std::span<const graph::Spec> row, std::int64_t rows);
   std::int64_t rows() const { return rows_; }
+  Amount amount() const { return {rows_, rows_ == 0 ? 0 : origin_.weight}; }
   // Of the first component that has one, as TensorFlow looks at them.
   const Mismatch* mismatch() const;
   // The rows as one element: components [rows(), ...]. Only without a mismatch, and once: but when

@@ -66,7 +66,8 @@ void Run::add_stages(const NodePtr& node) {
   account->set_stop(&stop_);
   // R11: inside another pipeline's user code this one lives on that stage's guarantee.
   if (const AccountPtr* outer = UserCodeScope::current()) account->borrow_from(*outer);
-  auto stage = std::make_shared<Stage>(*this, node, std::move(name), std::move(account));
+  auto stage = std::make_shared<Stage>(*this, node, std::move(name), std::move(account),
+                                       stats_.emplace_back());
   by_node_.emplace(node.get(), stage);
   stages_.push_back(std::move(stage));
 }
@@ -131,18 +132,41 @@ Result<IteratorPtr> Run::open_root() {
   return root_->op().open(OpenContext(stage_of(*root_), 0, Origin()));
 }
 
-void Run::record(AuditEntry entry) {
+StageStats& Run::nested_stats(const std::string& name, const Node& node, bool aside) {
   const MutexLock lock(mutex_);
-  if (entries_.size() >= kMostEntries) {
-    ++entries_lost_;
-    return;
+  if (const auto known = nested_by_name_.find(name); known != nested_by_name_.end()) {
+    return known->second->stats;
   }
+  Nested& made = nested_.emplace_back(name, node.line(), node.op());
+  made.stats.aside = aside;
+  nested_by_name_.emplace(made.name, &made);
+  return made.stats;
+}
+
+std::vector<const Run::Nested*> Run::nested() const {
+  const MutexLock lock(mutex_);
+  std::vector<const Nested*> out;
+  for (const Nested& each : nested_) out.push_back(&each);
+  return out;
+}
+
+std::int64_t Run::record(AuditEntry entry, std::int64_t old) {
   // The element itself is not kept: it would hold its bytes until the end of the epoch.
   ErrorInfo info = entry.why.info();
   info.input = nullptr;
   info.cause = nullptr;
   entry.why = Status(std::move(info));
+  const MutexLock lock(mutex_);
+  if (old >= 0) {
+    entries_[static_cast<std::size_t>(old)] = std::move(entry);
+    return old;
+  }
+  if (entries_.size() >= kMostEntries) {
+    ++entries_lost_;
+    return -1;
+  }
   entries_.push_back(std::move(entry));
+  return std::ssize(entries_) - 1;
 }
 
 std::vector<AuditEntry> Run::entries() const {

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -49,10 +51,25 @@ class Run : public std::enable_shared_from_this<Run> {
   void request_stop() { stop_ = true; }
   const std::atomic<bool>& stop() const { return stop_; }
 
+  // What the stages of nested datasets count, one for all that have the same name.
+  struct Nested {
+    Nested(std::string stage, std::string written, const OperatorDef& by)
+        : name(std::move(stage)), line(std::move(written)), op(by) {}
+    const std::string name;
+    const std::string line;
+    const OperatorDef& op;
+    StageStats stats;
+  };
+  StageStats& nested_stats(const std::string& name, const Node& node, bool aside);
+  // In the order they were first opened.
+  std::vector<const Nested*> nested() const;
+
   // One an opened file: stages, and the passes over a nested dataset, share it.
   Result<std::shared_ptr<Quarantine>> quarantine(const std::string& path);
 
-  void record(AuditEntry entry);
+  // Keeps an entry for the audit, in the place of entry `old` if that is not negative. Its number,
+  // or -1 when there are too many.
+  std::int64_t record(AuditEntry entry, std::int64_t old = -1);
   std::vector<AuditEntry> entries() const;
   std::int64_t entries_lost() const;
 
@@ -69,11 +86,14 @@ class Run : public std::enable_shared_from_this<Run> {
   AccountPtr account_;
   std::vector<StagePtr> stages_;
   std::unordered_map<const Node*, StagePtr> by_node_;
+  std::deque<StageStats> stats_;  // of stages_
   std::atomic<bool> stop_{false};
   mutable Mutex mutex_;
   std::vector<AuditEntry> entries_ SW_GUARDED_BY(mutex_);  // bounded
   std::int64_t entries_lost_ SW_GUARDED_BY(mutex_) = 0;
   std::unordered_map<std::string, std::shared_ptr<Quarantine>> quarantines_ SW_GUARDED_BY(mutex_);
+  std::deque<Nested> nested_ SW_GUARDED_BY(mutex_);
+  std::unordered_map<std::string_view, Nested*> nested_by_name_ SW_GUARDED_BY(mutex_);
 };
 
 // Set while a thread runs user code for a stage: a pipeline opened there becomes its child (R11).

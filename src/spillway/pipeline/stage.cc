@@ -5,6 +5,15 @@
 #include "spillway/pipeline/run.h"
 
 namespace spillway {
+
+// Where an error in flight is counted. A policy further on may still let it go.
+struct CountedError {
+  std::weak_ptr<const Run> run;
+  StageStats& stats;  // the run's, of the stage that failed
+  bool skipped;
+  std::int64_t entry;  // the run's; -1: not kept
+};
+
 namespace {
 
 // Running out of memory or disk is not: skipping would lose good data. What the user's own code
@@ -12,6 +21,13 @@ namespace {
 bool is_elements_fault(const Status& error) {
   return error.kind() != ErrorKind::kResource || error.info().cause != nullptr ||
          error.info().type == "ElementTooLarge";
+}
+
+// Null: not counted yet. A pipeline run by a function has its own audit: to this one its error is
+// the function's.
+CountedError* counted_in(const Run& run, const Status& error) {
+  CountedError* counted = failed_row(error).counted.get();
+  return counted != nullptr && counted->run.lock().get() == &run ? counted : nullptr;
 }
 
 }  // namespace
@@ -54,18 +70,24 @@ Status Stage::guarantee() {
 }
 
 bool Stage::settle(Status& error) {
+  if (!is_position(error)) return false;
   // An error passing through is another stage's, unless this one was asked to mind them all.
+  const bool own = counted_in(run_, error) == nullptr;
   const bool minds_all = node_->op().name == "on_error" || node_->op().name == "ignore_errors";
-  if (!minds_all && error.info().stage != name_) return false;
-  if (!is_position(error) || error.kind() == ErrorKind::kBug) return false;
+  if (!own && !minds_all) return false;
   if (mutant("error_dropped")) return true;
-  if (!policy_.skips() || !is_elements_fault(error)) {
-    ++stats_.failed;
-    run_.record({"failed", error, 1});
+  const bool skipped = is_skipped(error);
+  count(error, skipped);
+  return skipped;
+}
+
+// Whether the policy lets it go. If not, `error` says why.
+bool Stage::is_skipped(Status& error) {
+  if (!policy_.skips() || error.kind() == ErrorKind::kBug || !is_elements_fault(error)) {
     return false;
   }
   const std::int64_t errors = ++errors_;
-  const std::int64_t left = stats_.rows + stats_.filtered + errors;
+  const std::int64_t left = stats_.out.rows + stats_.filtered.rows + errors;
   const bool too_many = policy_.max_errors >= 0 && errors > policy_.max_errors;
   const bool too_often =
       policy_.max_error_rate >= 0 && left >= 100 &&
@@ -80,19 +102,42 @@ bool Stage::settle(Status& error) {
                                    std::to_string(policy_.max_error_rate)) +
                    "; the last: " + info.message;
     error = Status(std::move(info));
-    ++stats_.failed;
-    run_.record({"failed", error, 1});
     return false;
   }
-  if (quarantine_ != nullptr) {
-    if (Status written = quarantine_->add(error); !written.ok()) {
-      error = std::move(written);
-      return false;
-    }
+  if (quarantine_ == nullptr) return true;
+  Status written = quarantine_->add(error);
+  if (written.ok()) return true;
+  set_failed_row(written, failed_row(error));
+  error = std::move(written);
+  return false;
+}
+
+void Stage::count(Status& error, bool skipped) {
+  FailedRow row = failed_row(error);
+  const Amount lost = row.lost;
+  CountedError* counted = counted_in(run_, error);
+  if (counted == nullptr) {
+    (skipped ? stats_.skipped : stats_.failed).add(lost);
+    row.counted =
+        std::make_shared<CountedError>(CountedError{run_.weak_from_this(), stats_, skipped, -1});
+    counted = row.counted.get();
+    set_failed_row(error, std::move(row));
+  } else if (skipped && !counted->skipped) {
+    counted->skipped = true;
+    if (!mutant("counted_twice")) counted->stats.failed.add(Amount{} - lost);
+    counted->stats.skipped.add(lost);
   }
-  ++stats_.skipped;
-  run_.record({"skipped", error, 1});
-  return true;
+  counted->entry =
+      run_.record({counted->skipped ? "skipped" : "failed", error, lost.weight}, counted->entry);
+}
+
+void Stage::drop(const Amount& rows, std::string_view why, std::string origin) {
+  stats_.dropped.add(rows);
+  if (rows.weight == 0) return;
+  Status status = bad_data(Code::kDataLoss, why);
+  status.edit().origin = std::move(origin);
+  stamp(status, -1);
+  run_.record({"dropped", std::move(status), rows.weight});
 }
 
 }  // namespace spillway

@@ -4,47 +4,66 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "spillway/base/mutex.h"
 #include "spillway/memory/budget.h"
 #include "spillway/pipeline/policy.h"
 #include "spillway/pipeline/spec.h"
+#include "spillway/tensor/origin.h"
 
 namespace spillway {
 
 class Run;
 
-// What one stage did. Written by whichever thread runs it, read at any time.
+// An amount that grows.
+struct Tally {
+  std::atomic<std::int64_t> rows{0};
+  std::atomic<std::int64_t> weight{0};
+  void add(const Amount& more) {
+    rows += more.rows;
+    weight += more.weight;
+  }
+  Amount read() const { return {rows, weight}; }
+};
+
+// What one stage did. Written by whichever thread runs it, read at any time: rows are counted as
+// come in before they are counted as anything else.
 struct StageStats {
-  std::atomic<std::int64_t> rows{0};    // handed on
-  std::atomic<std::int64_t> weight{0};  // the same in source rows
+  Tally in;    // from its inputs and the datasets it opened; a source: made, and not handed on yet
+  Tally out;   // handed on
+  Tally used;  // of those in: went into outputs, as far as Ratio does not say so already
+  Tally filtered;
+  Tally skipped;
+  Tally failed;
+  Tally dropped;  // with a failed batch, a remainder, after the end
   std::atomic<std::int64_t> bytes{0};
-  std::atomic<std::int64_t> used{0};  // input rows that went into outputs (see OperatorDef)
-  std::atomic<std::int64_t> filtered{0};
-  std::atomic<std::int64_t> skipped{0};
-  std::atomic<std::int64_t> failed{0};
-  std::atomic<std::int64_t> dropped{0};  // with a failed batch, a remainder, after take
   std::atomic<std::int64_t> busy_ns{0};
   std::atomic<std::int64_t> wait_ns{0};  // for its inputs and workers
   std::atomic<std::int64_t> parallelism{1};
   std::atomic<std::int64_t> spilled_bytes{0};
   std::atomic<std::int64_t> effective{0};  // buffer size really used, where it was asked for one
+  bool aside = false;                      // in no audit; set before it is used
 };
 
 // One operator at work in one run. All iterators of a node in a run (one an epoch) share it.
 class Stage {
  public:
-  Stage(Run& run, NodePtr node, std::string name, AccountPtr account)
-      : run_(run), node_(std::move(node)), name_(std::move(name)), account_(std::move(account)) {}
+  // `stats` belong to the run: the stages of nested datasets are many and count as one.
+  Stage(Run& run, NodePtr node, std::string name, AccountPtr account, StageStats& stats)
+      : run_(run),
+        node_(std::move(node)),
+        name_(std::move(name)),
+        account_(std::move(account)),
+        stats_(stats) {}
 
   Run& run() const { return run_; }
   const Node& node() const { return *node_; }
   const NodePtr& node_ptr() const { return node_; }
   const std::string& name() const { return name_; }  // "map#2"
   const AccountPtr& account() const { return account_; }
-  StageStats& stats() { return stats_; }
-  const StageStats& stats() const { return stats_; }
+  StageStats& stats() const { return stats_; }
 
   const OnError& policy() const { return policy_; }
   Status set_policy(OnError policy);  // opens its quarantine
@@ -65,16 +84,22 @@ class Stage {
   // FloorTooHigh when the limit cannot hold one element of every stage.
   Status guarantee();
 
-  // Applies the policy to an error leaving this stage. True: go on with the next row.
-  // False: hand `error` on (it may have become TooManyErrors).
+  // Applies the policy to an error leaving this stage, and counts what is lost with it: once, at
+  // the stage that failed, whichever stage settles it. True: go on with the next row. False: hand
+  // `error` on (it may have become TooManyErrors).
   bool settle(Status& error);
+  // Counts input rows as dropped, with an entry that says why.
+  void drop(const Amount& rows, std::string_view why, std::string origin = "");
 
  private:
+  bool is_skipped(Status& error);
+  void count(Status& error, bool skipped);
+
   Run& run_;
   const NodePtr node_;
   const std::string name_;
   const AccountPtr account_;
-  StageStats stats_;
+  StageStats& stats_;
   OnError policy_;
   std::shared_ptr<Quarantine> quarantine_;
   std::atomic<std::int64_t> errors_{0};

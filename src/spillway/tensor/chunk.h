@@ -55,6 +55,9 @@ class Chunk {
   const StructurePtr& structure() const { return structure_; }
   const std::vector<Column>& columns() const { return columns_; }
   const Origins& origins() const { return origins_; }
+  // Of all rows, or of the first `rows`. Costs per chunk where origins are regular.
+  Amount amount() const { return amount(rows_); }
+  Amount amount(std::int64_t rows) const { return {rows, origins_.total_weight(rows)}; }
   Row row(std::int64_t i) const;
   Chunk slice(std::int64_t begin, std::int64_t end) const;
   Chunk with_structure(StructurePtr structure) const;

@@ -19,6 +19,14 @@ struct Origin {
   std::string describe() const;  // "range element 7, epoch 0", outer levels last
 };
 
+// Some rows, and how many source rows they are made of.
+struct Amount {
+  std::int64_t rows = 0;
+  std::int64_t weight = 0;
+  Amount operator+(const Amount& o) const { return {rows + o.rows, weight + o.weight}; }
+  Amount operator-(const Amount& o) const { return {rows - o.rows, weight - o.weight}; }
+};
+
 // Everything the rows of one source in one epoch share.
 struct OriginScope {
   std::string source;  // "from_generator#0"

@@ -6,9 +6,31 @@
 
 #include "spillway/base/bytes.h"
 #include "spillway/pipeline/access.h"
+#include "spillway/pipeline/audit.h"
 
 namespace spillway::testing {
 namespace {
+
+// Before what is held at the end counts as dropped: nothing hides there.
+void check_audit(const Opened& opened, bool ended) {
+  const Audit audit = audit_of(*opened.run, opened.it->stage().stats().out.weight, false);
+  for (const StageAudit& s : audit.stages) {
+    SCOPED_TRACE("audit of " + s.name);
+    for (const std::int64_t rows : {s.used, s.filtered, s.skipped, s.failed, s.dropped, s.held}) {
+      EXPECT_GE(rows, 0);
+    }
+    EXPECT_EQ(s.in, s.used + s.filtered + s.skipped + s.failed + s.dropped + s.held);
+    EXPECT_GE(s.source_held, 0);
+    if (ended) {
+      EXPECT_EQ(s.held, 0);
+      EXPECT_EQ(s.source_held, 0);
+    }
+  }
+  for (const std::int64_t rows :
+       {audit.delivered, audit.filtered, audit.skipped, audit.failed, audit.dropped, audit.held}) {
+    EXPECT_GE(rows, 0);
+  }
+}
 
 void check_checkpoints(const OperatorCase& c) {
   for (std::size_t cut = 0; cut <= c.expect.size(); ++cut) {
@@ -26,6 +48,8 @@ void check_checkpoints(const OperatorCase& c) {
       got.push_back(std::move(event));
     }
     ASSERT_EQ(got, c.expect);
+    check_audit(first, false);
+    if (c.expect.size() < c.most) check_audit(second, true);
   }
 }
 
@@ -99,6 +123,7 @@ void check_operator(const OperatorCase& c) {
       EXPECT_EQ(drain(*opened.it, demand, 1), std::vector<std::string>{}) << "end did not stay end";
       check_cardinality(c, node);
     }
+    check_audit(opened, c.expect.size() < c.most);
   }
   check_random_access(c);
   if (c.checkpoint) check_checkpoints(c);

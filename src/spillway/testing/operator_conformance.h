@@ -20,7 +20,8 @@ struct OperatorCase {
 // particular to it: the same events with one row and with many rows demanded at a time; end stays
 // end; equal pipelines hash equal; a checkpoint taken after any event resumes to the same
 // remainder in a separately built pipeline; the ledger returns to zero; cardinality, where known,
-// is the number of rows; random access, where offered, agrees, but for the order of a shuffle.
+// is the number of rows; random access, where offered, agrees, but for the order of a shuffle; the
+// audit balances at the end, with nothing held, as well as half-way, and after a restore.
 void check_operator(const OperatorCase& c);
 
 // For operators that make batches of 4 of large_rows(16): one that finds no memory says so, loses

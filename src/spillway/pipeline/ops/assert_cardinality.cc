@@ -40,12 +40,13 @@ class AssertCardinalityIterator final : public Iterator {
     if (!next.value()) {
       over_ = true;
       if (seen_ == expected_) return end_of_data();
-      return wrong_count(expected_, " but contained only ", seen_);
+      return losing(wrong_count(expected_, " but contained only ", seen_), {});
     }
     seen_ += next.value()->rows();
     if (seen_ <= most) return next;
     over_ = true;
-    return wrong_count(expected_, " but contained at least ", seen_);
+    return losing(wrong_count(expected_, " but contained at least ", seen_),
+                  next.value()->amount());
   }
 
   Status save(StateWriter& out) const override {

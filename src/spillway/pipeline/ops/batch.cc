@@ -12,6 +12,7 @@ namespace {
 // The rows of a batch are needed whatever was demanded: ask for them in pieces of this size.
 constexpr std::size_t kPiece = 256 * kKiB;
 constexpr std::int64_t kPieceTime = 1'000'000;
+constexpr std::string_view kWithFailed = "of a batch with one that failed";
 
 Result<Inferred> infer(const Node& node) {
   const std::int64_t size = node.int_param("batch_size");
@@ -91,7 +92,7 @@ class BatchIterator final : public Iterator {
     for (;;) {
       Next next = input_.next(wish(demand, batch.rows()));
       if (!next.ok()) {
-        if (is_position(next.error())) stats().dropped += batch.rows();
+        if (is_position(next.error())) drop(batch.amount(), kWithFailed);
         return next;
       }
       if (!next.value()) return remainder(batch);
@@ -100,14 +101,15 @@ class BatchIterator final : public Iterator {
         structure_ = batched_structure(rows.structure(), drop_ ? size_ : kUnknownDim);
       }
       if (batch.rows() == 0 && rows.rows() >= size_) return whole_batches(rows);
-      const std::int64_t use = std::min(rows.rows(), size_ - batch.rows());
-      if (Status added = batch.add(rows.slice(0, use)); !added.ok()) {
-        const std::int64_t lost = is_position(added) ? use : 0;
-        stats().dropped += lost == 0 ? 0 : batch.rows() + lost - 1;
+      const std::int64_t fit = std::min(rows.rows(), size_ - batch.rows());
+      if (Status added = batch.add(rows.slice(0, fit)); !added.ok()) {
+        const std::int64_t lost = is_position(added) ? fit : 0;
         if (lost < rows.rows()) input_.unread(rows.slice(lost, rows.rows()));
-        return added;
+        if (lost == 0) return added;
+        return failed(std::move(added), batch.amount() + rows.amount(lost),
+                      rows.origins().weight(0));
       }
-      if (use < rows.rows()) input_.unread(rows.slice(use, rows.rows()));
+      if (fit < rows.rows()) input_.unread(rows.slice(fit, rows.rows()));
       if (batch.rows() == size_) return finish(batch);
     }
   }
@@ -155,10 +157,10 @@ class BatchIterator final : public Iterator {
     if (again) return error;
     if (!out) {
       if (error.info().index >= 0) error.edit().index += input_.position() - size_;
-      stats().dropped += size_ - 1;
-      return error;
+      const std::int64_t weight = failed_row(error).lost.weight;
+      return failed(std::move(error), rows.amount(size_), weight);
     }
-    stats().used += used;
+    use(rows.amount(used));
     return out;
   }
 
@@ -170,7 +172,7 @@ class BatchIterator final : public Iterator {
       Status error = different_shapes(*mismatch);
       error.edit().index = mismatch->row;
       error.edit().origin = mismatch->origin;
-      return error;
+      return losing(std::move(error), {1, mismatch->weight});
     }
     return batch.finish();
   }
@@ -180,20 +182,24 @@ class BatchIterator final : public Iterator {
       Status error = different_shapes(*mismatch);
       error.edit().index = input_.position() - batch.rows() + mismatch->row;
       error.edit().origin = mismatch->origin;
-      stats().dropped += batch.rows() - 1;
-      return error;
+      return failed(std::move(error), batch.amount(), mismatch->weight);
     }
-    const std::int64_t rows = batch.rows();
     SW_ASSIGN(Row row, batch.finish());
-    stats().used += rows;
+    use(batch.amount());
     return std::optional<Chunk>(Chunk::from_row(structure_, std::move(row)));
   }
 
   Next remainder(RowGatherer& batch) {
     if (batch.rows() == 0) return end_of_data();
     if (!drop_) return finish(batch);
-    stats().dropped += batch.rows();
+    drop(batch.amount(), "of a remainder");
     return end_of_data();
+  }
+
+  // The error of one row, of `weight`, with which all rows of its batch are lost.
+  Status failed(Status error, const Amount& batch, std::int64_t weight) {
+    drop(batch - Amount{1, weight}, kWithFailed);
+    return losing(std::move(error), {1, weight});
   }
 
   Input input_;

@@ -91,8 +91,8 @@ TEST(Batch, DropsTheGatheredRowsWithAnErrorOfTheInput) {
   const Opened opened = open(batches_of(2, failing_range(7, 3)));
   drain(*opened.it);
   const StageStats& stats = opened.run->stages()[2]->stats();
-  EXPECT_EQ(stats.dropped, 1);
-  EXPECT_EQ(stats.used, 5);
+  EXPECT_EQ(stats.dropped.rows, 1);
+  EXPECT_EQ(stats.used.rows, 5);
 }
 
 TEST(Batch, RefusesRowsOfDifferentShapesAndGoesOnWithTheNextBatch) {

@@ -151,7 +151,7 @@ class CacheIterator final : public Iterator {
     if (kept < rows.rows()) pending_ = rows.slice(kept, rows.rows());
     rows_ += kept;
     positions_ += kept;
-    stats().used += kept;
+    use(rows.amount(kept));
     if (store_->finishes_by_count() && rows_ == context_.node().inputs()[0]->cardinality()) {
       SW_RETURN_IF_ERROR(finish());
     }

@@ -13,6 +13,7 @@ class DirectedIterator final : public Iterator {
       : Iterator(context.stage(), context.epoch()),
         selector_(std::move(parts.selector)),
         overpull_selector_(parts.overpull_selector),
+        counts_choices_(parts.first_input > 0),
         stop_on_empty_(parts.stop_on_empty) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const bool excluded = i < parts.excluded.size() && parts.excluded[i];
@@ -36,6 +37,7 @@ class DirectedIterator final : public Iterator {
       SW_ASSIGN(const bool all, follow(*choice.value(), demand, parts, rows));
       if (!all) break;
     }
+    if (over_ || active_ == 0) drop_rest();
     if (parts.empty()) return end_of_data();
     const StructurePtr& known = stage().node().structure();
     const StructurePtr structure = known != nullptr ? known : parts[0].structure();
@@ -79,6 +81,7 @@ class DirectedIterator final : public Iterator {
   Result<bool> follow(const Chunk& choices, const Demand& demand, std::vector<Chunk>& parts,
                       std::int64_t& rows) {
     std::int64_t done = 0;
+    bool chosen = true;  // by the last choice
     Status status;
     while (done < choices.rows() && status.ok() && !over_ && active_ > 0 && rows < demand.rows) {
       auto index = int_result(choices.columns()[0].row(done), "choice_dataset");
@@ -92,10 +95,15 @@ class DirectedIterator final : public Iterator {
         status = std::move(index).status();
       } else if (!valid) {
         status = invalid_argument("Selector index out of range: ", index.value(), " >= ", n);
+      }
+      if (!status.ok()) {
+        chosen = false;
+        status = losing(std::move(status), {counts_choices_ ? 1 : 0, 0});  // the choice itself
       } else if (!source->ended) {
         status = take(*source, demand, parts, rows);
       }
     }
+    if (counts_choices_) use({done - (chosen ? 0 : 1), 0});
     const bool all = done == choices.rows();
     if (!all) selector_.unread(choices.slice(done, choices.rows()));
     if (!status.ok()) return status;
@@ -115,12 +123,19 @@ class DirectedIterator final : public Iterator {
     if (chunk.rows() > 1) source.input->unread(chunk.slice(1, chunk.rows()));
     parts.push_back(chunk.slice(0, 1));
     ++rows;
-    ++stats().used;
     return {};
+  }
+
+  void drop_rest() {
+    constexpr std::string_view kWhy = "behind the end";
+    for (const Source& source : inputs_) drop(source.input->take_rest(), kWhy);
+    const std::optional<Chunk> choices = selector_.take_rest();
+    if (choices && counts_choices_) drop(Amount{choices->rows(), 0}, kWhy);
   }
 
   Input selector_;
   const bool overpull_selector_;
+  const bool counts_choices_;  // they are an input's
   const bool stop_on_empty_;
   std::vector<Source> inputs_;
   std::int64_t active_ = 0;
@@ -213,7 +228,7 @@ extern constexpr OperatorDef choose_from_datasets_operator{
     .params = kParams,
     .inputs = 0,
     .fallible = true,
-    .ratio = Ratio::kCounted,
+    .weighs = Weighs::kAllButFirst,
     .passes_rows = true,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {

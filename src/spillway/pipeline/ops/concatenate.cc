@@ -69,7 +69,9 @@ class ConcatenateIterator final : public Iterator {
   Next relaxed(Chunk rows) {
     if (structure_ != nullptr) return std::optional<Chunk>(rows.with_structure(structure_));
     if (at_ == 1 && seen_ != nullptr && rows.structure() != nullptr) {
-      SW_ASSIGN(StructurePtr joined, common(seen_, rows.structure()));
+      if (auto joined = common(seen_, rows.structure()); !joined.ok()) {
+        return losing(std::move(joined).status(), rows.amount());
+      }
     }
     if (at_ == 0) seen_ = rows.structure();
     return std::optional<Chunk>(std::move(rows));

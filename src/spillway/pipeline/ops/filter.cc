@@ -39,7 +39,7 @@ class FilterIterator final : public Iterator {
       for (; tested < some.verdicts.rows(); ++tested) {
         auto keep = bool_result(some.verdicts, tested, "predicate");
         if (!keep.ok()) {
-          some.error = std::move(keep).status();
+          some.error = of_row(std::move(keep).status(), some.input, tested);
           break;
         }
         if (keep.value()) kept.push_back(tested);
@@ -47,13 +47,17 @@ class FilterIterator final : public Iterator {
       const std::int64_t done = tested + (some.error.ok() ? 0 : 1);
       if (done < some.input.rows()) input_.unread(some.input.slice(done, some.input.rows()));
       error_ = std::move(some.error);
-      stats().used += static_cast<std::int64_t>(kept.size());
-      stats().filtered += tested - static_cast<std::int64_t>(kept.size());
-      if (kept.empty()) continue;
+      const Amount all = some.input.amount(tested);
+      if (kept.empty()) {
+        leave_out(all);
+        continue;
+      }
       if (static_cast<std::int64_t>(kept.size()) == some.rows.rows()) {
         return std::optional<Chunk>(std::move(some.rows));
       }
-      return std::optional<Chunk>(select_rows(account(), some.rows, kept));
+      Chunk out = select_rows(account(), some.rows, kept);
+      leave_out(all - out.amount());
+      return std::optional<Chunk>(std::move(out));
     }
   }
 
@@ -118,7 +122,6 @@ extern constexpr OperatorDef filter_operator{
     .effects = Effects::kUserCode,
     .fallible = true,
     .functions_only = true,
-    .ratio = Ratio::kCounted,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       SW_ASSIGN(IteratorPtr input, context.open_input(0));

@@ -64,8 +64,8 @@ TEST(Filter, RefusesAPredicateThatIsNotABoolean) {
 TEST(Filter, CountsWhatItLeftOut) {
   const Opened opened = open(kept(range(10), [](std::int64_t x) { return x < 3; }));
   drain(*opened.it, Demand{4});
-  EXPECT_EQ(opened.it->stage().stats().filtered, 7);
-  EXPECT_EQ(opened.it->stage().stats().used, 3);
+  EXPECT_EQ(opened.it->stage().stats().filtered.rows, 7);
+  EXPECT_EQ(opened.it->stage().stats().out.rows, 3);
 }
 
 }  // namespace

@@ -37,7 +37,6 @@ class FlatMapIterator final : public Iterator {
       Next next = outer_.next(overpull_ ? demand : Demand::one());
       if (!next.ok() || !next.value()) return next;
       SW_RETURN_IF_ERROR(enter(*next.value()));
-      ++stats().used;
     }
   }
 
@@ -66,8 +65,12 @@ class FlatMapIterator final : public Iterator {
     const Chunk row = rows.slice(0, 1);
     auto outcome = call_rows(stage(), *function_, row, outer_.position() - 1, epoch());
     if (!outcome.error.ok()) return std::move(outcome.error);
-    SW_ASSIGN(const NodePtr dataset, dataset_result(outcome.out.columns()[0].row(0), "map_func"));
-    SW_ASSIGN(inner_, context_.open_nested(dataset, row.origins().at(0)));
+    auto dataset = dataset_result(outcome.out.columns()[0].row(0), "map_func");
+    if (!dataset.ok()) return of_row(std::move(dataset).status(), row, 0);
+    auto inner = context_.open_nested(dataset.value(), row.origins().at(0));
+    if (!inner.ok()) return of_row(std::move(inner).status(), row, 0);
+    inner_ = std::move(inner).value();
+    use(row.amount());
     return {};
   }
 
@@ -102,7 +105,6 @@ extern constexpr OperatorDef flat_map_operator{
     .params = kParams,
     .effects = Effects::kUserCode,
     .fallible = true,
-    .ratio = Ratio::kCounted,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       SW_ASSIGN(IteratorPtr outer, context.open_input(0));

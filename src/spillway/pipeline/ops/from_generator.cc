@@ -281,6 +281,8 @@ void live(const SharedPtr& shared) {
     const bool over = filled.more == Generator::More::kEnd || filled.finished;
     item.filled = std::move(filled);
     item.closed = true;
+    const std::int64_t ready = open.added() - item.taken;
+    shared->stage->stats().in.add({ready, ready});
     shared->changed.notify_all();
     if (over) break;
   }
@@ -419,6 +421,7 @@ class GeneratorIterator final : public Iterator {
     Chunk chunk = item.block->take(item.taken, item.taken + rows)
                       .with_origins(Origins::regular(scope_, position_));
     item.taken += rows;
+    if (item.closed) stats().in.add({-rows, -rows});
     position_ += rows;
     print_ = print_of(chunk, rows - 1);
     shared_->asked = 0;

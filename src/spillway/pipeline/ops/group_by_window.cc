@@ -166,6 +166,7 @@ class GroupByWindowIterator final : public Iterator {
     ended_ = ended != 0;
     if (inside == 0) return {};
     SW_RETURN_IF_ERROR(enter());
+    use(current_.rows->amount());
     return inner_->restore(in);
   }
 
@@ -188,17 +189,20 @@ class GroupByWindowIterator final : public Iterator {
     const Chunk row = rows.slice(i, i + 1);
     auto outcome = call_rows(stage(), *key_func_, row, position, epoch());
     if (!outcome.error.ok()) return std::move(outcome.error);
-    SW_ASSIGN(last_key_, int_result(outcome.out.columns()[0].row(0), "key_func"));
-    SW_ASSIGN(const std::int64_t size, size_of_window(row, position));
+    auto key = int_result(outcome.out.columns()[0].row(0), "key_func");
+    if (!key.ok()) return of_row(std::move(key).status(), row, 0);
+    last_key_ = key.value();
+    const auto size = size_of_window(row, position);
+    if (!size.ok()) return of_row(size.error(), row, 0);
     Group& group = groups_[last_key_];
     if (group.rows == nullptr) group.rows = keeper_.empty();
     if (Status status = group.rows->add(rows, i); !status.ok()) {
       if (group.positions.empty()) groups_.erase(last_key_);
-      return status;
+      return of_row(std::move(status), row, 0);
     }
     group.positions.push_back(position);
     if (element_ == nullptr) learn(rows);
-    return static_cast<std::int64_t>(group.positions.size()) >= size;
+    return static_cast<std::int64_t>(group.positions.size()) >= size.value();
   }
 
   // Asked once a key.
@@ -229,14 +233,15 @@ class GroupByWindowIterator final : public Iterator {
     auto group = groups_.extract(key);
     current_key_ = key;
     current_ = std::move(group.mapped());
-    const auto rows = static_cast<std::int64_t>(current_.positions.size());
+    const Amount rows = current_.rows->amount();
     if (Status status = enter(); !status.ok()) {
-      stats().dropped += rows;
+      const Amount one{1, current_.rows->origin(0).weight};
+      drop(rows - one, "of a group that failed");
       current_ = {};
       forget();
-      return status;
+      return losing(std::move(status), one);
     }
-    stats().used += rows;
+    use(rows);
     return {};
   }
 
@@ -283,7 +288,10 @@ class GroupByWindowIterator final : public Iterator {
       if (!next.value()) return invalid_argument("checkpoint: group_by_window: an element is gone");
       for (std::int64_t i = 0; i < next.value()->rows(); ++i) {
         const auto group = owner.find(at + i);
-        if (group == owner.end()) continue;
+        if (group == owner.end()) {
+          use({1, next.value()->origins().weight(i)});
+          continue;
+        }
         if (element_ == nullptr) learn(*next.value());
         Group& to = *group->second;
         if (to.rows == nullptr) to.rows = keeper_.empty();
@@ -347,7 +355,6 @@ extern constexpr OperatorDef group_by_window_operator{
     .params = kParams,
     .effects = Effects::kUserCode,
     .fallible = true,
-    .ratio = Ratio::kCounted,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       SW_ASSIGN(IteratorPtr input, context.open_input(0));

@@ -49,8 +49,11 @@ TEST(IgnoreErrors, ACancelledPassIsNotAnElement) {
 TEST(IgnoreErrors, EveryElementLeftOutIsInTheAudit) {
   const Opened opened = open(ignoring(failing(5, {1, 3})));
   drain(*opened.it);
-  EXPECT_EQ(opened.it->stage().stats().skipped, 2);
-  EXPECT_EQ(opened.it->stage().stats().rows, 3);
+  EXPECT_EQ(opened.it->stage().stats().out.rows, 3);
+  // Of the stage that failed.
+  EXPECT_EQ(opened.run->stages()[1]->stats().skipped.rows, 2);
+  EXPECT_EQ(opened.run->stages()[1]->stats().failed.rows, 0);
+  EXPECT_EQ(opened.it->stage().stats().skipped.rows, 0);
 }
 
 TEST(IgnoreErrors, TheCountIsNotKnown) {

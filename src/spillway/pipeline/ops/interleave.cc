@@ -52,19 +52,26 @@ bool may_wait(const Node& node) {
          std::ranges::any_of(node.inputs(), [](const NodePtr& input) { return may_wait(*input); });
 }
 
+// The outer element that a dataset was made from.
+struct Place {
+  std::int64_t position;
+  Amount amount;
+};
+
 // One inner dataset being walked. Its rows come from an Input on the consumer's thread, or from a
 // driver's look-ahead.
 class Pass {
  public:
-  Pass(std::int64_t outer, IteratorPtr rows, bool overpull)
+  Pass(const Place& outer, IteratorPtr rows, bool overpull)
       : outer_(outer), overpull_(overpull), input_(std::in_place, std::move(rows)) {}
-  Pass(std::int64_t outer, Stage& stage, IteratorPtr rows, Ahead::Limits limits)
+  Pass(const Place& outer, Stage& stage, IteratorPtr rows, Ahead::Limits limits)
       : outer_(outer),
         overpull_(false),
         ahead_(std::in_place, stage, std::make_unique<Input>(std::move(rows), Input::Habit::kHolds),
                limits) {}
 
-  std::int64_t outer() const { return outer_; }  // position of the element it was made from
+  std::int64_t outer() const { return outer_.position; }
+  const Amount& element() const { return outer_.amount; }
   bool ready() const { return ahead_ ? ahead_->ready() : input_->unread_rows() > 0; }
   std::size_t surplus() const { return surplus_; }
   void start() {
@@ -92,7 +99,7 @@ class Pass {
   Status restore(StateReader& in) { return ahead_ ? ahead_->restore(in) : input_->restore(in); }
 
  private:
-  const std::int64_t outer_;
+  const Place outer_;
   const bool overpull_;
   std::optional<Input> input_;
   std::optional<Ahead> ahead_;
@@ -255,7 +262,7 @@ class InterleaveIterator final : public Iterator {
     }
     slot = std::move(entry.pass);
     ++open_;
-    ++stats().used;
+    use(slot->element());
     return {};
   }
 
@@ -289,17 +296,22 @@ class InterleaveIterator final : public Iterator {
     const std::int64_t position = outer_.position() - 1;
     auto outcome = call_rows(stage(), *function_, row, position, epoch());
     if (!outcome.error.ok()) return std::move(outcome.error);
-    SW_ASSIGN(const NodePtr dataset, dataset_result(outcome.out.columns()[0].row(0), "map_func"));
-    SW_ASSIGN(IteratorPtr rows, context_.open_nested(dataset, row.origins().at(0)));
+    auto made = dataset_result(outcome.out.columns()[0].row(0), "map_func");
+    if (!made.ok()) return of_row(std::move(made).status(), row, 0);
+    const NodePtr dataset = std::move(made).value();
+    auto opened = context_.open_nested(dataset, row.origins().at(0));
+    if (!opened.ok()) return of_row(std::move(opened).status(), row, 0);
+    IteratorPtr rows = std::move(opened).value();
+    const Place place{position, row.amount()};
     const bool pure = may_overpull(*dataset);
     if (parallel_ > 1 && open_ + static_cast<std::int64_t>(ahead_.size()) < parallel_ &&
         may_wait(*dataset)) {
       const Ahead::Limits limits{.rows = pure ? std::max<std::int64_t>(block_, 16) : block_,
                                  .rows_a_pull = pure ? 16 : 1,
                                  .bytes = 4 * kMiB};
-      return std::make_unique<Pass>(position, stage(), std::move(rows), limits);
+      return std::make_unique<Pass>(place, stage(), std::move(rows), limits);
     }
-    return std::make_unique<Pass>(position, std::move(rows), pure);
+    return std::make_unique<Pass>(place, std::move(rows), pure);
   }
 
   // Comes back over `replay` outer elements, opening those that slots still walk.
@@ -307,6 +319,7 @@ class InterleaveIterator final : public Iterator {
     for (std::int64_t i = 0; i < replay; ++i) {
       const auto slot = std::ranges::find(owner, i + 1);
       Next next = outer_.next(Demand::one());
+      if (next.ok() && next.value()) use(next.value()->amount());
       if (slot == owner.end()) continue;
       if (!next.ok()) return std::move(next).status();
       if (!next.value()) return invalid_argument("checkpoint: interleave: an element is gone");
@@ -358,7 +371,6 @@ extern constexpr OperatorDef interleave_operator{
     .params = kParams,
     .effects = Effects::kUserCode,
     .fallible = true,
-    .ratio = Ratio::kCounted,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       SW_ASSIGN(IteratorPtr outer, context.open_input(0));

@@ -123,7 +123,7 @@ class PadToCardinalityIterator final : public Iterator {
       Next next = input_->next(demand);
       if (!next.ok()) return next;
       if (next.value()) {
-        stats().used += next.value()->rows();
+        use(next.value()->amount());
         return masked_rows(*next.value(), true);
       }
       over_ = 1;

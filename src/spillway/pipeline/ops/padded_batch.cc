@@ -241,6 +241,8 @@ Result<Tensor> padded(const AccountPtr& account, std::span<const Tensor> rows, c
   return out;
 }
 
+constexpr std::string_view kWithFailed = "of a batch with one that failed";
+
 // A batch that could not be finished for want of memory, or because we were stopped, stays for the
 // next pull(); a checkpoint goes back to its first row, so the only state is the input's.
 class PaddedBatchIterator final : public Iterator {
@@ -258,7 +260,7 @@ class PaddedBatchIterator final : public Iterator {
     while (rows_ < size_) {
       Next next = input_.next(piece.with_rows(size_ - rows_));
       if (!next.ok()) {
-        if (is_position(next.error())) stats().dropped += done_with();
+        if (is_position(next.error())) drop(done_with(), kWithFailed);
         return next;
       }
       if (!next.value()) break;
@@ -267,15 +269,18 @@ class PaddedBatchIterator final : public Iterator {
     }
     if (rows_ == 0) return end_of_data();
     if (drop_ && rows_ < size_) {
-      stats().dropped += done_with();
+      drop(done_with(), "of a remainder");
       return end_of_data();
     }
     auto row = combine(pieces_, rows_);
     if (!row.ok()) {
-      if (is_position(row.error())) stats().dropped += done_with() - 1;
-      return std::move(row).status();
+      Status error = std::move(row).status();
+      if (!is_position(error)) return error;
+      const Amount one = pieces_[0].amount(1);
+      drop(done_with() - one, kWithFailed);
+      return losing(std::move(error), one);
     }
-    stats().used += done_with();
+    use(done_with());
     return std::optional<Chunk>(Chunk::from_row(plan_->structure, std::move(row).value()));
   }
 
@@ -286,9 +291,12 @@ class PaddedBatchIterator final : public Iterator {
 
  private:
   // Lets the rows of this batch go; how many they were.
-  std::int64_t done_with() {
+  Amount done_with() {
+    Amount all;
+    for (const Chunk& piece : pieces_) all = all + piece.amount();
     pieces_.clear();
-    return std::exchange(rows_, 0);
+    rows_ = 0;
+    return all;
   }
 
   Result<Row> combine(std::span<const Chunk> pieces, std::int64_t rows) {

@@ -94,6 +94,7 @@ class RandomChoiceIterator final : public Iterator {
       out[made] = std::upper_bound(shares_.begin(), shares_.end(), find) - shares_.begin();
     }
     block.buffer()->touch();
+    use({2 * most, 2 * most});
     std::vector<Column> columns;
     columns.emplace_back(std::move(block));
     return std::optional<Chunk>(Chunk(stage().node().structure(), most, std::move(columns),

@@ -65,8 +65,10 @@ class RebatchIterator final : public Iterator {
     RowGatherer batch(account(), size, -1);
     while (batch.rows() < size) {
       Next next = rows_.next(size - batch.rows(), demand);
-      stats().used += rows_.take_finished();
-      if (!next.ok()) return next;  // what was gathered is gone, as in TensorFlow
+      if (!next.ok()) {  // what was gathered is gone, as in TensorFlow
+        drop(rows_.take_used(), "of a batch with one that failed");
+        return next;
+      }
       if (!next.value()) {
         done_ = 1;
         break;
@@ -78,16 +80,21 @@ class RebatchIterator final : public Iterator {
     }
     turn_ = (turn_ + 1) % static_cast<std::int64_t>(sizes_.size());
     if (size == 0) return empty_batch();
-    if (batch.rows() == 0 || (drop_ && batch.rows() < size)) return end_of_data();
+    if (drop_ && batch.rows() < size) drop(rows_.take_used(), "of a remainder");
+    if (batch.rows() == 0 || (drop_ && batch.rows() < size)) {
+      use(rows_.take_used());
+      return end_of_data();
+    }
     if (const auto* mismatch = batch.mismatch()) {
       Status error = bad_data(
           Code::kFailedPrecondition, "Cannot rebatch rows with different shapes in component ",
           mismatch->component, ". First row had shape ", mismatch->first.bracketed(), " and row ",
           mismatch->row, " had shape ", mismatch->shape.bracketed(), ".");
       error.edit().origin = mismatch->origin;
-      return error;
+      return losing(std::move(error), rows_.take_used());
     }
     SW_ASSIGN(Row row, batch.finish());
+    use(rows_.take_used());
     return std::optional<Chunk>(Chunk::from_row(structure_, std::move(row)));
   }
 

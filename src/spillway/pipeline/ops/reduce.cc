@@ -70,11 +70,11 @@ class ReduceIterator final : public Iterator {
       for (std::int64_t i = 0; i < rows.rows(); ++i) {
         Status status = step(rows.row(i), rows.structure(), first + i);
         if (status.ok()) continue;
-        stats().used += i;
+        use(rows.amount(i));
         if (i + 1 < rows.rows()) input_.unread(rows.slice(i + 1, rows.rows()));
         return status;
       }
-      stats().used += rows.rows();
+      use(rows.amount());
     }
     done_ = true;
     const StructurePtr& known = stage().node().structure();
@@ -105,7 +105,9 @@ class ReduceIterator final : public Iterator {
     StructurePtr out_structure;
     SW_ASSIGN(Row out, call_row(stage(), *function_, both, std::move(values), row.origin, index,
                                 epoch(), &out_structure));
-    SW_RETURN_IF_ERROR(check_result(*initial_->structure, *out_structure));
+    if (Status wrong = check_result(*initial_->structure, *out_structure); !wrong.ok()) {
+      return losing(std::move(wrong), {1, row.origin.weight});
+    }
     state_ = std::move(out.values);
     const std::int64_t weight = origin_.scope == nullptr ? 0 : origin_.weight;
     if (origin_.scope == nullptr) origin_ = row.origin;

@@ -110,7 +110,6 @@ extern constexpr OperatorDef sample_from_datasets_operator{
     .params = kParams,
     .inputs = 0,
     .effects = Effects::kSharedState,
-    .ratio = Ratio::kCounted,
     .passes_rows = true,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
@@ -118,7 +117,7 @@ extern constexpr OperatorDef sample_from_datasets_operator{
       const auto selector = selector_of(node);
       if (!selector->node.ok()) return selector->node.error();
       DirectedParts parts;
-      SW_ASSIGN(parts.selector, context.open_nested(selector->node.value(), {}));
+      SW_ASSIGN(parts.selector, context.open_aside(selector->node.value()));
       parts.overpull_selector = true;
       parts.excluded = without_weight(node);
       parts.stop_on_empty = node.bool_param("stop_on_empty_dataset");

@@ -104,7 +104,9 @@ class ScanIterator final : public Iterator {
     StructurePtr out_structure;
     SW_ASSIGN(Row out, call_row(stage(), *function_, both, std::move(values), row.origin, index,
                                 epoch(), &out_structure));
-    SW_RETURN_IF_ERROR(check_result(*initial_->structure, *out_structure));
+    if (Status wrong = check_result(*initial_->structure, *out_structure); !wrong.ok()) {
+      return losing(std::move(wrong), {1, row.origin.weight});
+    }
     if (structure == nullptr) structure = out_structure->children()[1];
     const auto middle = out.values.begin() + static_cast<std::ptrdiff_t>(state_.size());
     state_.assign(std::make_move_iterator(out.values.begin()), std::make_move_iterator(middle));

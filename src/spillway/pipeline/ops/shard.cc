@@ -52,15 +52,15 @@ class ShardIterator final : public Iterator {
       std::vector<std::int64_t> mine;
       for (std::int64_t i = first; i < rows.rows(); i += shards_) mine.push_back(i);
       const auto kept = static_cast<std::int64_t>(mine.size());
-      stats().filtered += rows.rows() - kept;
       if (kept == 0) {
+        leave_out(rows.amount());
         passed_ += rows.rows();
         continue;
       }
       need_ = shards_ - 1;
       passed_ = rows.rows() - mine.back() - 1;
-      if (kept == 1) return std::optional<Chunk>(rows.slice(mine[0], mine[0] + 1));
-      Chunk out = select_rows(account(), rows, mine);
+      Chunk out = kept == 1 ? rows.slice(mine[0], mine[0] + 1) : select_rows(account(), rows, mine);
+      leave_out(rows.amount() - out.amount());
       return std::optional<Chunk>(std::move(out));
     }
   }

@@ -278,6 +278,7 @@ Status BufferShuffle::no_room(Chunk rest, Status why) {
   }
   if (popped_.empty() && ring_.size() == 0) {
     direct_ = rest.slice(0, 1);
+    use(direct_->amount());
     random_.next();
     ++progress_.emitted;
     ++progress_.pushed;
@@ -312,7 +313,11 @@ Next BufferShuffle::hand_on(const Demand& demand) {
     popped_.erase(popped_.begin(), popped_.begin() + static_cast<std::ptrdiff_t>(rows));
     progress_.emitted += static_cast<std::int64_t>(rows);
   }
-  if (!chunk.ok()) return std::move(chunk).status();
+  if (!chunk.ok()) {
+    const auto lost = static_cast<std::int64_t>(rows);
+    return losing(std::move(chunk).status(), {lost, lost});
+  }
+  use(chunk.value().amount());
   return std::optional<Chunk>(std::move(chunk).value());
 }
 
@@ -413,16 +418,21 @@ Status BufferShuffle::read_again() {
     structure_ = chunk.structure();
     seen_ += static_cast<std::size_t>(chunk.rows());
     seen_bytes_ += chunk.footprint();
+    Amount passed = chunk.amount();
     while (!missing.empty() && missing.back()->position < at + chunk.rows()) {
       const std::int64_t row = missing.back()->position - at;
       auto slot = rows_.put(chunk, row);
       if (!slot.ok()) {
+        passed = passed - chunk.slice(row, chunk.rows()).amount();
+        use(passed);
         input_.unread(chunk.slice(row, chunk.rows()));
         return std::move(slot).status();
       }
       missing.back()->slot = slot.value();
+      passed = passed - Amount{1, chunk.origins().weight(row)};
       missing.pop_back();
     }
+    use(passed);
   }
   restoring_ = false;
   return {};
@@ -508,6 +518,7 @@ extern constexpr OperatorDef shuffle_operator{
     .params = kParams,
     .effects = Effects::kSharedState,
     .fallible = true,
+    .ratio = Ratio::kCounted,
     .infer = infer,
     .open = open,
     .index = ShuffleIndexed::open,

@@ -35,7 +35,7 @@ class SkipIterator final : public Iterator {
       }
       if (!next.value()) return next;
       skipped_ += next.value()->rows();
-      stats().filtered += next.value()->rows();
+      leave_out(next.value()->amount());
     }
     return input_->next(demand);
   }

@@ -26,10 +26,10 @@ class TakeWhileIterator final : public Iterator {
     if (!next.ok() || !next.value()) return next;
     const Chunk& rows = *next.value();
     const std::int64_t kept = test(rows);
-    stats().used += kept;
     if (done_) {
-      ++stats().filtered;
-      stats().dropped += rows.rows() - kept - 1;
+      leave_out(rows.slice(kept, kept + 1).amount());
+      drop(rows.slice(kept + 1, rows.rows()), "behind the end");
+      drop(input_.take_rest(), "behind the end");
     } else if (!error_.ok() && kept + 1 < rows.rows()) {
       input_.unread(rows.slice(kept + 1, rows.rows()));
     }
@@ -61,7 +61,7 @@ class TakeWhileIterator final : public Iterator {
       for (std::int64_t i = 0; i < outcome.out.rows(); ++i) {
         auto keep = bool_result(outcome.out, i, "predicate");
         done_ = keep.ok() && !keep.value();
-        if (!keep.ok()) error_ = std::move(keep).status();
+        if (!keep.ok()) error_ = of_row(std::move(keep).status(), rows, begin + i);
         if (done_ || !error_.ok()) return begin + i;
       }
       if (!outcome.error.ok()) {
@@ -95,7 +95,6 @@ extern constexpr OperatorDef take_while_operator{
     .effects = Effects::kUserCode,
     .fallible = true,
     .functions_only = true,
-    .ratio = Ratio::kCounted,
     .passes_rows = true,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {

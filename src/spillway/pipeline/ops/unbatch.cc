@@ -43,7 +43,7 @@ class UnbatchIterator final : public Iterator {
 
   Next pull(const Demand& demand) override {
     Next next = rows_.next(demand.rows, demand);
-    stats().used += rows_.take_finished();
+    use(rows_.take_used());
     return next;
   }
   Status save(StateWriter& out) const override { return rows_.save(out); }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "spillway/base/bytes.h"
+#include "spillway/pipeline/call.h"
 #include "spillway/pipeline/input.h"
 #include "spillway/pipeline/run.h"
 #include "spillway/pipeline/seen_set.h"
@@ -83,7 +84,7 @@ class UniqueIterator final : public Iterator {
       for (; tested < rows.rows() && error_.ok(); ++tested) {
         auto added = add(rows, tested);
         if (!added.ok()) {
-          error_ = std::move(added).status();
+          error_ = of_row(std::move(added).status(), rows, tested);
         } else if (added.value()) {
           kept.push_back(tested);
         }
@@ -91,12 +92,16 @@ class UniqueIterator final : public Iterator {
       const std::int64_t failed = told_of_row();
       if (failed == 0 && !error_.ok()) --tested;  // a row that found no memory comes again
       if (tested < rows.rows()) input_.unread(rows.slice(tested, rows.rows()));
+      const Amount all = rows.amount(tested - failed);
       const auto count = static_cast<std::int64_t>(kept.size());
-      stats().used += count;
-      stats().filtered += tested - count - failed;
-      if (count == 0) continue;
+      if (count == 0) {
+        leave_out(all);
+        continue;
+      }
       if (count == rows.rows()) return next;
-      return std::optional<Chunk>(select_rows(account(), rows, kept));
+      Chunk out = select_rows(account(), rows, kept);
+      leave_out(all - out.amount());
+      return std::optional<Chunk>(std::move(out));
     }
   }
 
@@ -115,6 +120,7 @@ class UniqueIterator final : public Iterator {
         continue;
       }
       if (!next.value()) return invalid_argument("checkpoint: the input has become shorter");
+      use(next.value()->amount());
       for (std::int64_t i = 0; i < next.value()->rows(); ++i) {
         auto added = add(*next.value(), i);
         if (!added.ok()) return std::move(added).status();
@@ -155,7 +161,6 @@ extern constexpr OperatorDef unique_operator{
         "[np.int32(1), np.int32(37), np.int32(2)]",
     .params = {},
     .fallible = true,
-    .ratio = Ratio::kCounted,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       SW_ASSIGN(IteratorPtr input, context.open_input(0));

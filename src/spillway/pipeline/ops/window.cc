@@ -50,7 +50,7 @@ Result<Inferred> infer(const Node& node) {
 }
 
 // Holds the positions a window spans, rows and errors. A window fails only when a row that it
-// contains is bad; stride and shift may step over one.
+// contains is bad; stride and shift may step over one. A row counts with the first window it is in.
 class WindowIterator final : public Iterator {
  public:
   WindowIterator(const OpenContext& context, IteratorPtr input)
@@ -63,10 +63,17 @@ class WindowIterator final : public Iterator {
     SW_RETURN_IF_ERROR(pass_over());
     SW_RETURN_IF_ERROR(fill(demand));
     if (held_ == 0 || (held_ < window_.span() && window_.drop_remainder)) {
-      stats().dropped += held_;
+      drop(rows_between(seen_, held_), "of a remainder");
+      seen_ = held_;
       return end_of_data();
     }
     auto window = make_window();
+    if (window.ok()) {
+      use(rows_between(seen_, held_));
+      seen_ = held_;
+    } else {
+      drop(rows_between(seen_, std::min(window_.shift, held_)), "of a window with one that failed");
+    }
     move_on();
     if (!window.ok()) return std::move(window).status();
     return std::optional<Chunk>(std::move(window).value());
@@ -102,7 +109,7 @@ class WindowIterator final : public Iterator {
         ended_ = true;
       } else {
         pass_over_ -= next.value()->rows();
-        stats().dropped += next.value()->rows();
+        leave_out(next.value()->amount());
       }
       input_.forget_before(input_.position());
     }
@@ -154,7 +161,7 @@ class WindowIterator final : public Iterator {
       if (first >= window_.span()) break;
     }
     Origin origin = runs[0].block->origin(runs[0].begin);
-    origin.weight *= std::min(window_.shift, held_);
+    origin.weight = rows_between(seen_, held_).weight;
     const auto rows = std::make_shared<HeldRows>(element_, std::move(runs));
     std::vector<Tensor> values;
     for (std::size_t c = 0; c < element_->components(); ++c) {
@@ -166,11 +173,24 @@ class WindowIterator final : public Iterator {
                            Row{std::move(values), std::move(origin)});
   }
 
+  // The rows, not the errors, in positions [begin, end) of those held.
+  Amount rows_between(std::int64_t begin, std::int64_t end) const {
+    Amount out;
+    std::int64_t first = 0;
+    for (const Segment& segment : segments_) {
+      const std::int64_t from = std::max(begin - first, std::int64_t{0}) + segment.begin;
+      const std::int64_t to = std::min(end - first + segment.begin, segment.end);
+      if (segment.block != nullptr && from < to) out = out + segment.block->amount(from, to);
+      first += segment.positions();
+    }
+    return out;
+  }
+
   void move_on() {
     std::int64_t left = std::min(window_.shift, held_);
     pass_over_ = window_.shift - left;
-    stats().used += left;
     held_ -= left;
+    seen_ = std::max<std::int64_t>(0, seen_ - left);
     while (left > 0) {
       Segment& front = segments_.front();
       const std::int64_t n = std::min(left, front.positions());
@@ -187,6 +207,7 @@ class WindowIterator final : public Iterator {
   StructurePtr element_;
   std::deque<Segment> segments_;
   std::int64_t held_ = 0;       // positions in segments
+  std::int64_t seen_ = 0;       // of those, from the first: were in a window that came out
   std::int64_t pass_over_ = 0;  // positions before the next window
   bool ended_ = false;
 };

@@ -44,6 +44,20 @@ Result<Chunk> RowBlock::read(std::int64_t begin, std::int64_t end, std::int64_t 
 
 Origin RowBlock::origin(std::int64_t row) const { return origins_.at(row); }
 
+Amount RowBlock::amount(std::int64_t begin, std::int64_t end, std::int64_t stride) const {
+  if (end <= begin) return {};
+  if (begin == 0 && end == rows_ && stride == 1) return amount();
+  Amount out{(end - begin - 1) / stride + 1, 0};
+  if (stride == 1) {
+    out.weight = origins_.slice(begin, out.rows).total_weight(out.rows);
+  } else {
+    for (std::int64_t row = begin; row < end; row += stride) out.weight += origins_.weight(row);
+  }
+  return out;
+}
+
+Amount RowRun::amount() const { return block->amount(begin, end, stride); }
+
 Status RowBlock::add(const Chunk& rows, std::int64_t row) {
   SW_ASSIGN(const RowStore::Slot slot, store_->put(rows, row));
   if (rows_ == 0) {
@@ -52,6 +66,7 @@ Status RowBlock::add(const Chunk& rows, std::int64_t row) {
   }
   slots_.push_back(slot);
   ++rows_;
+  weight_ += rows.origins().weight(row);
   bytes_ += rows.footprint() / static_cast<std::size_t>(rows.rows());
   return {};
 }
@@ -80,6 +95,7 @@ Result<RowBlockPtr> RowKeeper::keep(Chunk rows) {
   }
   std::shared_ptr<RowBlock> block(new RowBlock);
   block->rows_ = rows.rows();
+  block->weight_ = rows.amount().weight;
   block->structure_ = rows.structure();
   block->origins_ = rows.origins();
   block->kept_ = std::move(rows);
@@ -104,6 +120,12 @@ StructurePtr component_structure(const Structure& leaf) {
   return Structure::tensor(leaf.dtype(), leaf.shape());
 }
 
+Amount HeldRows::amount() const {
+  Amount all;
+  for (const RowRun& run : runs_) all = all + run.amount();
+  return all;
+}
+
 std::string HeldRows::describe() const { return std::to_string(rows_) + " rows"; }
 
 namespace {
@@ -122,13 +144,16 @@ Result<Inferred> infer(const Node& node) {
       rows->rows()};
 }
 
-// Rows keep the origins they had before they were held.
+// Rows keep the origins they had before they were held. All are there from the beginning: those
+// never asked for are in the audit as held.
 class WindowRowsIterator final : public Iterator {
  public:
   explicit WindowRowsIterator(const OpenContext& context)
       : Iterator(context.stage(), context.epoch()),
         rows_(held(context.node())),
-        component_(context.node().int_param("component", -1)) {}
+        component_(context.node().int_param("component", -1)) {
+    stats().in.add(rows_->amount());
+  }
 
   Next pull(const Demand& demand) override {
     while (run_ < rows_->runs().size() && at_ >= rows_->runs()[run_].rows()) {
@@ -141,6 +166,7 @@ class WindowRowsIterator final : public Iterator {
                                            demand.rows, demand.bytes));
     at_ += chunk.rows();
     done_ += chunk.rows();
+    stats().in.add(Amount{} - chunk.amount());
     const StructurePtr& structure = stage().node().structure();
     if (component_ < 0) return std::optional<Chunk>(chunk.with_structure(structure));
     std::vector<Column> column{chunk.columns()[static_cast<std::size_t>(component_)]};
@@ -148,12 +174,15 @@ class WindowRowsIterator final : public Iterator {
   }
 
   Status skip(std::int64_t rows) override {
+    const std::int64_t before = weight_before();
+    const std::int64_t from = done_;
     done_ = std::min(done_ + rows, rows_->rows());
     run_ = 0;
     at_ = done_;
     while (run_ < rows_->runs().size() && at_ >= rows_->runs()[run_].rows()) {
       at_ -= rows_->runs()[run_++].rows();
     }
+    stats().in.add({from - done_, before - weight_before()});
     return {};
   }
   Status save(StateWriter& out) const override {
@@ -163,11 +192,20 @@ class WindowRowsIterator final : public Iterator {
   Status restore(StateReader& in) override {
     std::int64_t done = 0;
     SW_RETURN_IF_ERROR(in.get_count(done));
-    done_ = 0;
     return skip(done);
   }
 
  private:
+  // Source rows of what was handed out.
+  std::int64_t weight_before() const {
+    std::int64_t weight = 0;
+    for (std::size_t i = 0; i < run_; ++i) weight += rows_->runs()[i].amount().weight;
+    if (at_ == 0) return weight;
+    RowRun part = rows_->runs()[run_];
+    part.end = part.begin + (at_ - 1) * part.stride + 1;
+    return weight + part.amount().weight;
+  }
+
   const HeldRowsPtr rows_;
   const std::int64_t component_;
   std::size_t run_ = 0;

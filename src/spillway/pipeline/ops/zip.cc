@@ -89,7 +89,7 @@ class ZipIterator final : public Iterator {
     std::vector<Chunk> chunks;
     chunks.reserve(parts.size());
     for (std::size_t i = 0; i < parts.size(); ++i) chunks.push_back(take(i, parts[i], rows));
-    stats().used += rows * static_cast<std::int64_t>(parts.size());
+    use({rows * static_cast<std::int64_t>(parts.size()), chunks[0].amount().weight});
     return std::optional<Chunk>(side_by_side(stage().node(), chunks));
   }
 
@@ -117,6 +117,12 @@ class ZipIterator final : public Iterator {
     return chunk.slice(0, rows);
   }
 
+  // The first input's rows are the elements' source rows, the others go along.
+  void lose(std::size_t i, const std::optional<Chunk>& rows, std::string_view why) {
+    if (i == 0) return drop(rows, why);
+    if (rows) drop(Amount{rows->rows(), 0}, why);
+  }
+
   // One position at which some input failed or ended. An error of an input before the one that
   // ended is still told; then nothing follows.
   Next settle_one(std::vector<Next>& parts) {
@@ -128,18 +134,22 @@ class ZipIterator final : public Iterator {
       } else if (!parts[i].value()) {
         ended = i;
       } else {
-        take(i, parts[i], 1);
-        ++stats().dropped;
+        lose(i, take(i, parts[i], 1), "beside one that failed or ended");
       }
     }
     over_ = ended < parts.size();
+    for (std::size_t i = 0; over_ && i < inputs_.size(); ++i) {
+      lose(i, inputs_[i]->take_rest(), "behind the end of another input");
+    }
     if (failed < ended) return std::move(parts[failed]);
     if (!strict_) return end_of_data();
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (parts[i].ok() && !parts[i].value()) continue;
-      return invalid_argument("zip: strict=True: all inputs must have the same length: input ",
-                              ended, " ended after ", inputs_[ended]->position(),
-                              " elements, input ", i, " has more");
+      return losing(
+          invalid_argument("zip: strict=True: all inputs must have the same length: input ", ended,
+                           " ended after ", inputs_[ended]->position(), " elements, input ", i,
+                           " has more"),
+          {});
     }
     return end_of_data();
   }
@@ -207,6 +217,7 @@ extern constexpr OperatorDef zip_operator{
     .params = kParams,
     .inputs = 0,
     .ratio = Ratio::kCounted,
+    .weighs = Weighs::kFirst,
     .passes_rows = true,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
