@@ -181,7 +181,7 @@ def test_every_source_row_is_accounted_for(name: str) -> None:
 
 
 # Read further than they deliver: how far depends on how much is read at a time.
-ENDED = {
+ENDED: dict[str, Callable[[], Any]] = {
     "choose": lambda: _twice(
         lambda r: D.choose_from_datasets([r, r.take(3)], D.range(8).map(lambda x: x % 2))
     ),
@@ -201,7 +201,7 @@ def test_nothing_is_held_when_the_data_has_ended(name: str) -> None:
     assert audit.delivered <= 10
 
 
-EARLY = {
+EARLY: dict[str, Callable[[], Any]] = {
     "batch.prefetch": lambda: _r().batch(2).prefetch(2),
     "shuffle": lambda: _r().shuffle(5),
     "buffer shuffle": lambda: _r().filter(lambda x: x < 9).shuffle(5),
