@@ -13,6 +13,8 @@ import spillway.tf as tf
 
 # A still WebP of two pixels, lossless.
 WEBP = base64.b64decode("UklGRiwAAABXRUJQVlA4TCAAAAAvAQAAAA+gEEAAFDQKAQRAQaMQQAAUNPMf+R8qENH/AA==")
+NAMES = """decode_and_crop_jpeg decode_bmp decode_gif decode_image decode_jpeg decode_png
+decode_webp encode_jpeg encode_png extract_jpeg_shape is_jpeg"""
 
 
 def photo(height: int, width: int) -> np.ndarray:
@@ -49,9 +51,7 @@ def test_a_batch_of_images_becomes_a_batch_of_files() -> None:
 
 
 def test_names_are_in_both_modules() -> None:
-    names = """decode_and_crop_jpeg decode_bmp decode_gif decode_image decode_jpeg decode_png
-    decode_webp encode_jpeg encode_png extract_jpeg_shape is_jpeg""".split()
-    for name in names:
+    for name in NAMES.split():
         assert getattr(tf.io, name) is getattr(tf.image, name)
 
 

@@ -18,6 +18,7 @@ __all__ = [
     "makedirs", "mkdir", "remove", "rename", "rmtree", "stat", "walk",
 ]  # fmt: skip
 
+
 class _Translated:
     """TensorFlow's classes for the errors of the system."""
 
@@ -193,7 +194,7 @@ class GFile:
         if self._file is None:
             text = "b" not in self._mode
             with _Translated():
-                self._file = builtins.open(
+                self._file = builtins.open(  # noqa: SIM115  (closed by close)
                     _path(self._name),
                     self._mode,
                     encoding="utf-8" if text else None,

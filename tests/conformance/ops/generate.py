@@ -25,6 +25,7 @@ __all__ = [
     "program",
     "programs",
     "table_arrays",
+    "table_images",
     "table_math",
     "table_parsing",
     "table_places",
