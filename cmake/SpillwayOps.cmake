@@ -15,8 +15,12 @@ endfunction()
 
 # Loops are written to be vectorised, and to give the same numbers on every machine.
 set(SPILLWAY_LOOP_OPTIONS "-ffp-contract=off;-fno-math-errno")
-set_source_files_properties(${PROJECT_SOURCE_DIR}/src/spillway/graph/paired.cc PROPERTIES
-  COMPILE_OPTIONS "${SPILLWAY_LOOP_OPTIONS}")
+set_source_files_properties(
+  ${PROJECT_SOURCE_DIR}/src/spillway/graph/gemm.cc
+  ${PROJECT_SOURCE_DIR}/src/spillway/graph/paired.cc
+  ${PROJECT_SOURCE_DIR}/src/spillway/graph/vector_math_test.cc
+  ${PROJECT_SOURCE_DIR}/src/spillway/graph/resize.cc
+  PROPERTIES COMPILE_OPTIONS "${SPILLWAY_LOOP_OPTIONS}")
 
 # spillway_op(add): the same for an op on tensors, in graph/ops. With STRINGS, the file also
 # defines its twin for strings, add_strings. With IN family, its test is one of family_test.cc.

@@ -230,11 +230,33 @@ def test_numpy_functions_are_native_and_numpys_to_the_last_bit() -> None:
     mean = np.linspace(0, 1, 33)
 
     def f(x: Any) -> Any:
-        return np.sin(x) * 2 + np.exp(np.abs(x)) / (mean + 1.5)
+        return np.sqrt(np.abs(x)) * 2 + np.exp(np.sin(np.abs(x))) / (mean + 1.5)
 
     ds = sw.Dataset.from_tensor_slices(data).map(f)
     assert how(ds) == [True]
     np.testing.assert_array_equal(np.stack(list(ds)), f(data))
+
+
+@pytest.mark.parametrize("function", [np.sin, np.cos])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+def test_numpys_sine_is_the_same_traced_and_as_python(function: Any, dtype: str) -> None:
+    data = (np.random.default_rng(2).normal(size=(50, 33)) * 1000).astype(dtype)
+
+    def f(x: Any) -> Any:
+        return function(x) * 2 + function(function(x)) + function(x * 3)
+
+    def g(x: Any) -> Any:
+        int(x[0])
+        return f(x)
+
+    def bits(ds: Any) -> Any:
+        return np.stack(list(ds)).tobytes()
+
+    traced = sw.Dataset.from_tensor_slices(data).map(f)
+    python = sw.Dataset.from_tensor_slices(data).map(g)
+    assert how(traced) + how(python) == [True, False]
+    assert bits(traced) == bits(python)
+    assert bits(traced) == np.stack([f(tf.constant(row)) for row in data]).tobytes()
 
 
 def test_numpys_promotion_holds_for_numpys_functions() -> None:

@@ -464,6 +464,32 @@ def test_numpy_functions_follow_numpy_and_give_arrays() -> None:
     assert np.asarray(total).tolist() == X.numpy().tolist()
 
 
+@pytest.mark.parametrize("function", [np.sin, np.cos])
+def test_numpys_sine_is_the_engines_and_looks_like_numpys(function: Any) -> None:
+    x = np.linspace(-1e6, 1e6, 1001)
+    own = function(Tensor(x))
+    assert type(own) is np.ndarray
+    assert own.flags.writeable
+    assert own.tobytes() == load("native_ops").call(function.__name__, Tensor(x)).numpy().tobytes()
+    np.testing.assert_array_max_ulp(own, function(x), 1)
+    assert type(function(Tensor(np.array(2.0)))) is np.float64
+    assert type(function(Tensor(np.array(2)))) is np.float64
+    assert function(Tensor(np.array([2], np.float32))).dtype == np.float32
+    into = np.zeros(1001)
+    assert function(Tensor(x), out=into) is into
+
+
+def test_other_kinds_of_arrays_beside_a_tensor_stay_what_they_are() -> None:
+    class Own(np.ndarray):
+        pass
+
+    array = np.ones(3).view(Own)
+    assert type(np.add(array, Tensor(np.ones(3)))) is Own
+    assert type(np.add(Tensor(np.ones(3)), array)) is Own
+    assert type(np.add(np.ones(3), Tensor(np.ones(3)))) is np.ndarray
+    assert type(np.add(np.float64(1), Tensor(np.array(1.0)))) is np.float64
+
+
 def arr(*values: Any, dtype: Any = None) -> Any:
     return np.array(values, dtype)
 

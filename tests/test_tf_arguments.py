@@ -213,11 +213,13 @@ def test_the_file_of_a_cache_may_be_named_by_a_tensor(tmp_path: Any) -> None:
 # ---- padded_batch
 
 
-def test_a_padding_value_may_be_a_number_that_the_components_type_holds() -> None:
-    assert values(rows_of_their_length(3).padded_batch(2, padding_values=-1)) == [[[1, -1], [2, 2]]]
+def test_a_padding_value_has_the_dtype_of_its_component() -> None:
+    value = np.int64(-1)
+    ds = rows_of_their_length(3).padded_batch(2, padding_values=value)
+    assert values(ds) == [[[1, -1], [2, 2]]]
 
 
-@pytest.mark.parametrize("value", [1.5, "a", tf.constant(1.0), np.float32(1)])
+@pytest.mark.parametrize("value", [-1, 1.5, "a", tf.constant(1.0), np.float32(1)])
 def test_a_padding_value_of_another_type_is_refused(value: Any) -> None:
     with pytest.raises(TypeError, match=r"Invalid `padding_values`.*does not match type"):
         rows_of_their_length().padded_batch(2, padding_values=value)
@@ -355,3 +357,51 @@ def test_group_by_reducer_refuses_a_key_that_is_no_number(key_func: Any, text: s
 def test_keys_of_a_dict_are_strings(make: Any) -> None:
     with pytest.raises(TypeError, match="dict keys of an element must be strings"):
         make()
+
+
+def test_an_error_is_made_by_tensorflows_keywords() -> None:
+    error = tf.errors.NotFoundError(node_def=None, op=None, message="gone")
+    assert (error.message, error.error_code) == ("gone", tf.errors.NOT_FOUND)
+    assert tf.errors.OpError(None, None, "lost", tf.errors.DATA_LOSS).error_code == 15
+
+
+def test_a_boolean_is_no_number_of_threads() -> None:
+    options: Any = tf.data.Options()
+    with pytest.raises(TypeError, match="private_threadpool_size"):
+        options.threading.private_threadpool_size = True
+
+
+def test_buffers_and_counts_below_one_are_refused() -> None:
+    ds: Any = tf.data.Dataset.range(3)
+    weave = tf.data.experimental.parallel_interleave
+    with pytest.raises(tf.errors.InvalidArgumentError, match="buffer_output_elements"):
+        ds.apply(weave(lambda x: tf.data.Dataset.range(x), 2, buffer_output_elements=-1))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="count must be greater than zero"):
+        ds.apply(tf.data.experimental.shuffle_and_repeat(3, count=-2))
+
+
+def test_a_choice_that_is_no_dataset_is_named_by_its_class() -> None:
+    ds: Any = tf.data.Dataset.range(3)
+    with pytest.raises(TypeError, match=r"`choice_dataset` should be a `tf.data.Dataset` but is"):
+        ds.choose_from_datasets([ds, ds], 3)
+
+
+def test_a_range_may_be_of_short_floats() -> None:
+    for dtype in (tf.float16, tf.bfloat16):
+        ds: Any = tf.data.Dataset.range(2, 9, 3, output_type=dtype)
+        assert ds.element_spec == tf.TensorSpec([], dtype)
+        assert [float(x) for x in ds] == [2.0, 5.0, 8.0]
+
+
+def test_optionals_have_no_numpy_values() -> None:
+    ds: Any = tf.data.Dataset.from_tensors(tf.experimental.Optional.from_value(1))
+    with pytest.raises(TypeError, match="not supported for datasets that produce values of type"):
+        ds.as_numpy_iterator()
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}, tf.int32, (i for i in range(3))])
+def test_what_is_no_tensor_is_no_element(value: Any) -> None:
+    text = "Attempt to convert a value .* with an unsupported type .* to a Tensor"
+    for make in (tf.data.Dataset.from_tensors, tf.data.Dataset.from_tensor_slices):
+        with pytest.raises(ValueError, match=text):
+            make((1, value) if make is tf.data.Dataset.from_tensors else value)

@@ -428,3 +428,32 @@ def test_a_manager_refuses_what_makes_no_sense(tmp_path: Path) -> None:
         tf.train.CheckpointManager(Checkpoint(), tmp_path, max_to_keep=0)
     with pytest.raises(ValueError, match="`step_counter` should be passed"):
         tf.train.CheckpointManager(Checkpoint(), tmp_path, 1, checkpoint_interval=2)
+
+
+@pytest.mark.parametrize("stage", ["cache", "unique", "ignore_errors"])
+def test_a_symbolic_checkpoint_is_refused_where_tensorflow_has_none(
+    stage: str, tmp_path: Path
+) -> None:
+    options = tf.data.Options()
+    options.experimental_symbolic_checkpoint = True
+    ds: Any = getattr(tf.data.Dataset.range(4), stage)()
+    it = iter(ds.with_options(options))
+    next(it)
+    with pytest.raises(tf.errors.UnimplementedError, match="does not support symbolic"):
+        tf.train.Checkpoint(it=it).save(tmp_path / "refused")
+    plain = iter(ds)
+    next(plain)
+    tf.train.Checkpoint(it=plain).save(tmp_path / "saved")
+
+
+def test_state_outside_of_the_pipeline_is_refused_where_that_is_chosen(tmp_path: Path) -> None:
+    options = tf.data.Options()
+    policy = tf.data.experimental.ExternalStatePolicy
+    ds: Any = tf.data.Dataset.range(4).map(lambda x: tf.py_function(lambda v: v, [x], tf.int64))
+    for chosen in (None, policy.WARN, policy.IGNORE):
+        if chosen is not None:
+            options.experimental_external_state_policy = chosen
+        tf.train.Checkpoint(it=iter(ds.with_options(options))).save(tmp_path / "saved")
+    options.experimental_external_state_policy = policy.FAIL
+    with pytest.raises(tf.errors.FailedPreconditionError, match="is stateful"):
+        tf.train.Checkpoint(it=iter(ds.with_options(options))).save(tmp_path / "refused")

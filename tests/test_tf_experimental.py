@@ -124,7 +124,12 @@ def test_what_reducers_give_is_known_where_their_functions_tell() -> None:
 @pytest.mark.parametrize(
     ("init", "key", "error", "text"),
     [
-        (lambda k: np.int32(0), lambda x: x, TypeError, "must match the initial state"),
+        (
+            lambda k: np.int32(0),
+            lambda x: x,
+            TypeError,
+            "do not match the element types of the old state",
+        ),
         (lambda k: k, lambda x: (x, x), ValueError, "`key_func` must return a single"),
         (lambda k: k, lambda x: x > 1, ValueError, "`key_func` must return a single"),
     ],
@@ -234,3 +239,18 @@ assert "num_parallel_calls" not in repr(ds), repr(ds)
 """
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_list_may_hold_datasets() -> None:
+    ds = experimental.from_list([(1, tf.data.Dataset.range(2)), (2, tf.data.Dataset.range(3))])
+    element = tf.TensorSpec([], tf.int64)
+    assert ds.element_spec == (tf.TensorSpec([], tf.int32), tf.data.DatasetSpec(element))
+    assert [(int(n), [int(x) for x in inner]) for n, inner in ds] == [(1, [0, 1]), (2, [0, 1, 2])]
+    assert [int(x) for x in experimental.at(ds, 1)[1]] == [0, 1, 2]
+
+
+def test_classes_that_come_as_wanted_are_not_rejected() -> None:
+    ds: Any = tf.data.Dataset.range(4)
+    resampled = ds.rejection_resample(lambda x: x % 2, [0.5, 0.5], [0.5, 0.5])
+    assert int(resampled.cardinality()) == 4
+    assert [(int(c), int(x)) for c, x in resampled] == [(0, 0), (1, 1), (0, 2), (1, 3)]

@@ -199,3 +199,32 @@ def test_nests_are_compared_with_and_without_classes(
                 tf.nest.assert_same_structure(a, b, check_types=check_types)
             with pytest.raises(error):
                 tf.nest.map_structure(lambda x, y: x, a, b, check_types=check_types)
+
+
+def test_a_value_has_a_spec() -> None:
+    ds = tf.data.Dataset.range(3)
+    assert tf.type_spec_from_value(ds) == tf.data.DatasetSpec(tf.TensorSpec([], tf.int64))
+    assert tf.type_spec_from_value([1.5, 2]) == tf.TensorSpec([2], tf.float32)
+    some = tf.experimental.Optional.from_value("a")
+    assert tf.type_spec_from_value(some) == tf.OptionalSpec(tf.TensorSpec([], tf.string))
+    spec: Any = tf.type_spec_from_value(iter(ds))
+    assert spec.element_spec == tf.TensorSpec([], tf.int64)
+    with pytest.raises(TypeError, match=r"Could not build a TypeSpec for .* unsupported type"):
+        tf.type_spec_from_value({"a": 1})
+
+
+def test_datasets_of_other_shapes_are_of_another_type() -> None:
+    element = tf.TensorSpec([], tf.int64)
+    one, three = tf.data.DatasetSpec(element), tf.data.DatasetSpec(element, [3])
+    some = tf.data.DatasetSpec(element, [None])
+    assert three.is_subtype_of(some) and not some.is_subtype_of(three)
+    assert three.is_compatible_with(some) and not three.is_compatible_with(one)
+    assert one.is_compatible_with(tf.data.Dataset.range(3))
+
+
+def test_tensorflow_1_asks_for_types_shapes_and_classes_apart() -> None:
+    data = tf.compat.v1.data
+    ds: Any = tf.data.Dataset.range(6).window(2).map(lambda w: (w, {"n": w.cardinality()}))
+    assert data.get_output_types(ds)[1] == {"n": tf.int64}
+    assert data.get_output_shapes(iter(ds.map(lambda w, n: n))) == {"n": tf.TensorShape([])}
+    assert data.get_output_classes(ds) == (tf.data.Dataset, {"n": tf.Tensor})

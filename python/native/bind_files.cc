@@ -1,7 +1,9 @@
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "bindings.h"
 #include "spillway/io/file.h"
+#include "spillway/io/formats/npy.h"
 #include "spillway/io/formats/tfrecord.h"
 
 namespace nb = nanobind;
@@ -16,6 +18,17 @@ void bind_files(nb::module_& m) {
         return nb::bytes(framed.data(), framed.size());
       },
       "A record with its length and checksums, as a TFRecord file has it.");
+  m.def(
+      "npy_rows",
+      [](const std::vector<std::string>& paths) {
+        std::vector<std::int64_t> rows;
+        for (const std::string& path : paths) {
+          const FilePtr file = value_or_throw(open_file(path));
+          rows.push_back(value_or_throw(read_npy_header(*file)).rows());
+        }
+        return rows;
+      },
+      "How many rows each of these .npy files has.");
   m.def(
       "raise_file_error",
       [](const std::string& path, int number) { throw_status(file_error(path, number)); },

@@ -1,4 +1,4 @@
-// NumPy's own loops as steps of a graph: `np.sin(x)` in a traced function is NumPy's sine to the
+// NumPy's own loops as steps of a graph: `np.sqrt(x)` in a traced function is NumPy's root to the
 // last bit, run on blocks, without the interpreter.
 #include "numpy_loops.h"
 

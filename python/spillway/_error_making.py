@@ -16,6 +16,7 @@ _BY_NAME: dict[str, type[errors.SpillwayError]] = {
 }
 _NEVER_MIXED = (StopIteration, StopAsyncIteration, GeneratorExit, KeyboardInterrupt, SystemExit)
 _CALLS_USER_CODE = frozenset({"map", "filter", "flat_map", "interleave"})
+_named_stages: set[str] = set()
 _PASSED_ON = (GeneratorExit, KeyboardInterrupt, SystemExit)
 
 
@@ -60,10 +61,19 @@ def make_error(facts: Mapping[str, Any], cause: BaseException | None = None) -> 
     return error
 
 
+def note_name(name: str, operator: str) -> None:
+    """Says which operator's stage has this name of its own; errors only tell the name."""
+    if operator in _CALLS_USER_CODE:
+        if len(_named_stages) >= 1024:  # a program that makes up names must not be kept alive
+            _named_stages.clear()
+        _named_stages.add(name)
+
+
 def _add_context(error: errors.SpillwayError) -> None:
     """In TensorFlow's words, which people search for: the stage whose function failed."""
-    operator = (error.stage or "").partition("#")[0]
-    if operator in _CALLS_USER_CODE and error.kind in ("user", "data"):
+    stage = error.stage or ""
+    calls = stage.partition("#")[0] in _CALLS_USER_CODE or stage in _named_stages
+    if calls and error.kind in ("user", "data"):
         error.__dict__["_context"] = (
             f"Error in user-defined function passed to {error.stage} transformation with "
             f"iterator: Iterator::Root::{error.stage}"

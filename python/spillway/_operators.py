@@ -33,9 +33,9 @@ def _signature(op: dict[str, Any], typed: bool) -> list[str]:
         if default:
             text += " = ..." if typed else f"={default}"
         out.append(text)
+    out.append("name: str | None = ..." if typed else "name=None")
     if any(param["type"] == "function" for param in op["params"]):
         out.append("output_signature: Any = ..." if typed else "output_signature=None")
-    out.append("name: str | None = ..." if typed else "name=None")
     if op["policy"]:
         out.append("*")
         out += [f"{name}: Any = ..." if typed else f"{name}=None" for name in policies.NAMES]

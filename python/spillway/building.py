@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spillway import _native, functions, nest, opaque, policies, templates, tracing
+from spillway._error_making import note_name
 from spillway._operators import definitions
 from spillway.lines import user_line
 from spillway.seeds import seed_pair
@@ -30,6 +31,8 @@ _OF_ELEMENTS = {
     ("take_while", "predicate"),
     ("group_by_window", "key_func"),
 }
+# Functions whose result TensorFlow makes an int64 of, where it is a Python number.
+_INT64 = {"key_func", "window_size_func"}
 _DATASET_FUNCTIONS = {("flat_map", "map_func"), ("group_by_window", "reduce_func")}
 
 
@@ -62,18 +65,16 @@ def apply_operator(
         elif kind == "function" and value is not None:
             if (op, definition["name"]) in _DATASET_FUNCTIONS:
                 of = None if caller is None else _argument(op, caller)
-                params.append(dataset_function(value, signature, of))
+                params.append(dataset_function(value, signature, of, op))
             else:
                 declared = signature if definition["name"] in _RESULTS else None
                 traced = (op, definition["name"]) in _OF_ELEMENTS and caller is not None
                 of = caller._node.structure if traced and caller is not None else None
                 if definition["name"] == "window_size_func":
                     of = _native.Structure.tensor("int64", ())  # of keys, whatever elements are
-                params.append(
-                    function(
-                        value, declared, of, lenient=any(v is not None for v in policy.values())
-                    )
-                )
+                lenient = any(v is not None for v in policy.values())
+                dtype = "int64" if definition["name"] in _INT64 else None
+                params.append(function(value, declared, of, op, lenient=lenient, dtype=dtype))
         else:
             params.append(_convert(kind, value, op, definition["name"]))
     return make(op, params, inputs, name, policy)
@@ -128,7 +129,11 @@ def element(value: Any, adopt: bool, *, rows: bool = False) -> Any:
     `adopt`: arrays are not copied. `rows`: their first dimensions are counted out as elements.
     """
     if not opaque.tracing():
-        return _native.element(value, None, adopt)
+        try:
+            return _native.element(value, None, adopt)
+        except TypeError:
+            _refuse_what_is_no_tensor(value)
+            raise
     lists = nest.map_structure(
         lambda leaf: to_tensor(leaf) if isinstance(leaf, list) else leaf, value
     )
@@ -139,6 +144,14 @@ def element(value: Any, adopt: bool, *, rows: bool = False) -> Any:
     made = _native.element(nest.map_structure(templates.stand_in_for, lists), None, adopt)
     form.note_parts(made, parts)
     return made
+
+
+def _refuse_what_is_no_tensor(value: Any) -> None:
+    """ValueError where a leaf cannot become a tensor, as `convert_to_tensor` has it."""
+    for leaf in nest.flatten(value):
+        holds_more = isinstance(leaf, list | np.ndarray) or hasattr(leaf, "element_spec")
+        if leaf is not None and not holds_more:
+            to_tensor(leaf)
 
 
 def calls(value: Any) -> Any:
@@ -155,26 +168,31 @@ def function(
     call: Callable[..., Any],
     signature: Any,
     of: Any = None,
+    op: str = "map",
     *,
     lenient: bool = False,
     result: Any = None,
+    dtype: str | None = None,
 ) -> Any:
     """A callable behind the engine's seam: traced to a graph where that cannot be noticed.
 
-    `signature` declares its result, `of` is the structure of what it is called with. `lenient`: a
-    stage that has a policy for errors gets those of its function element by element. `result`: what
-    it must give to be traced, without being declared.
+    `signature` declares its result, `of` is the structure of what it is called with, `op` the
+    method it was passed to. `lenient`: a stage that has a policy for errors gets those of its
+    function element by element. `result`: what it must give to be traced, without being declared.
+    `dtype`: that of the scalar it gives, where Python's numbers become one.
     """
     if not callable(call):
         raise TypeError(f"expected a function, found {call!r}")
     output = None if signature is None else to_structure(signature, lists=True)
     if of is not None:
         try:
-            found = tracing.trace(call, of, output if result is None else result)
+            found = tracing.trace(call, of, output if result is None else result, op, dtype)
         except Exception:
             if not lenient:
                 raise
             found = tracing.Traced(None, "fails for every element")
+        if dtype is not None and found.structure is None:
+            output = _native.Structure.tensor(dtype, ())
         return _finish(call, found, output)
     return _finish(call, tracing.Traced(None), output)
 
@@ -191,10 +209,12 @@ def _finish(call: Callable[..., Any], found: tracing.Traced, output: Any = None)
     return _native.function(call, output, code, name, False, why)
 
 
-def dataset_function(call: Callable[..., Any], signature: Any, of: Any = None) -> Any:
+def dataset_function(
+    call: Callable[..., Any], signature: Any, of: Any = None, op: str = "interleave"
+) -> Any:
     """The same for one that returns datasets; `signature` declares their elements."""
     if signature is None:
-        return function(call, None, of)
+        return function(call, None, of, op)
     spec = signature if isinstance(signature, DatasetSpec) else DatasetSpec(signature)
     return function(call, spec)
 
@@ -203,7 +223,7 @@ def folding_function(call: Callable[..., Any], signature: Any, state: Any, of: A
     """A function of a state and an element that gives a new state: `reduce`."""
     if signature is not None or of is None or state is None:
         return function(call, signature)
-    return function(call, None, _native.Structure.tuple([state, of]), result=state)
+    return function(call, None, _native.Structure.tuple([state, of]), "reduce", result=state)
 
 
 def cycle_length(num_parallel_calls: int | None) -> int:
@@ -229,6 +249,8 @@ def make(
     nodes = [dataset._node for dataset in inputs]
     if policy:
         params = params + policies.params(policy)
+    if name:
+        note_name(name, op)
     form = opaque.form()
     if form is None:
         return Dataset(_native.node(op, params, nodes, user_line(), name or ""))

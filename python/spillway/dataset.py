@@ -29,7 +29,7 @@ from spillway.building import (
 from spillway.dtypes import as_dtype
 from spillway.explain import Explanation
 from spillway.options import Options
-from spillway.specs import DatasetSpec, TensorSpec
+from spillway.specs import DatasetSpec, OptionalSpec, TensorSpec
 from spillway.structures import from_structure, to_structure
 from spillway.symbolic import TraceBreak
 
@@ -166,13 +166,13 @@ class Dataset(Operators):
         return it
 
     def as_numpy_iterator(self) -> Iterator[Any]:
-        """The elements as NumPy arrays and scalars; datasets as components are refused."""
+        """The elements as NumPy values; datasets and Optionals as components are refused."""
         self._refuse_datasets()
         return iter(self)
 
     def _refuse_datasets(self) -> None:
         for leaf in nest.flatten(self.element_spec):
-            if isinstance(leaf, DatasetSpec):
+            if isinstance(leaf, DatasetSpec | OptionalSpec):
                 raise TypeError(
                     "`tf.data.Dataset.as_numpy_iterator()` is not supported for datasets that "
                     f"produce values of type {type(leaf).__name__}"
@@ -320,6 +320,24 @@ class Dataset(Operators):
         return ds.shuffle(max(len(ds), 1), seed=seed)
 
     @staticmethod
+    def from_npy(paths: Any, name: str | None = None, **policy: Any) -> Dataset:
+        """Rows of .npy files, in constant memory; a dict or tuple of lists of files gives columns.
+
+        Types, shapes and numbers of rows are compared across all files first.
+
+        >>> import spillway as sw, tempfile
+        >>> x, y = (tempfile.mkdtemp() + name for name in ("/x.npy", "/y.npy"))
+        >>> np.save(x, np.eye(2)), np.save(y, np.arange(2))
+        (None, None)
+        >>> ds = sw.Dataset.from_npy({"x": [x], "y": [y]})
+        >>> [(row["x"].tolist(), int(row["y"])) for row in ds]
+        [([1.0, 0.0], 0), ([0.0, 1.0], 1)]
+        """
+        from spillway import npy_files
+
+        return npy_files.rows(paths, name, policy)
+
+    @staticmethod
     def zip(
         *args: Any,
         datasets: Any = None,
@@ -389,7 +407,10 @@ class Dataset(Operators):
         if not datasets:
             raise ValueError("Invalid `datasets`. `datasets` should not be empty.")
         if not isinstance(choice_dataset, Dataset):
-            raise TypeError(f"Invalid `choice_dataset`. It should be a dataset: {choice_dataset!r}")
+            raise TypeError(
+                "Invalid `choice_dataset`. `choice_dataset` should be a `tf.data.Dataset` but is "
+                f"{type(choice_dataset)}."
+            )
         inputs = [choice_dataset, *datasets]
         return make("choose_from_datasets", [None, None, bool(stop_on_empty_dataset)], inputs, None)
 
@@ -422,8 +443,8 @@ class Dataset(Operators):
         buffer_size: Any,
         seed: int | None = None,
         reshuffle_each_iteration: bool | None = None,
-        shrink: bool = False,
         name: str | None = None,
+        shrink: bool = False,
         **policy: Any,
     ) -> Dataset:
         """Draws each element from a buffer of the next `buffer_size`, in TensorFlow's own order.
@@ -474,8 +495,8 @@ class Dataset(Operators):
         block_length: int | None = None,
         num_parallel_calls: int | None = None,
         deterministic: bool | None = None,
-        output_signature: Any = None,
         name: str | None = None,
+        output_signature: Any = None,
         **policy: Any,
     ) -> Dataset:
         """Walks several datasets, made by `map_func`, in turns.

@@ -80,7 +80,9 @@ class SpillwayError(Exception):
         message: str | None = "",
         op: None = None,
         op_message: str | None = None,
+        error_code: int | None = None,
         *,
+        node_def: None = None,
         kind: str | None = None,
         code: int | None = None,
         stage: str | None = None,
@@ -92,7 +94,8 @@ class SpillwayError(Exception):
         origin: str | None = None,
         attempts: int | None = None,
     ) -> None:
-        # TensorFlow's own order: (node_def, op, message).
+        # TensorFlow's own order: (node_def, op, message, error_code).
+        code = error_code if code is None else code
         message = (message or "") if op_message is None else op_message
         super().__init__(message)
         given = (kind, code, stage, line, index, epoch, file, offset, origin, attempts)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from spillway import _native
+from spillway import _native, opaque
 from spillway.errors import InvalidArgumentError
 from spillway.specs import OptionalSpec
 from spillway.structures import from_structure, to_structure
+
+_UNKNOWN: Final = object()  # comes with an element: this one stands for it inside a trace
 
 
 class Optional:
@@ -30,8 +32,17 @@ class Optional:
     @staticmethod
     def from_value(value: Any) -> Optional:
         """An Optional that holds `value`."""
+        if opaque.tracing():
+            from spillway.building import element as traced_element
+
+            return Optional.unknown(from_structure(traced_element(value, False).structure))
         element = _native.element(value, None, False)
         return Optional(element, from_structure(element.structure))
+
+    @staticmethod
+    def unknown(element_spec: Any) -> Optional:
+        """What stands inside a trace for an Optional nobody has yet."""
+        return Optional(_UNKNOWN, element_spec)
 
     @staticmethod
     def empty(element_spec: Any) -> Optional:
@@ -41,13 +52,23 @@ class Optional:
 
     def has_value(self) -> bool:
         """Whether there is an element."""
+        if self._element is _UNKNOWN:
+            return self._later(_native.Structure.tensor("bool", ()))  # type: ignore[no-any-return]
         return self._element is not None
 
     def get_value(self) -> Any:
         """The element; InvalidArgumentError when there is none."""
         if self._element is None:
             raise InvalidArgumentError("The given optional does not have a value.")
+        if self._element is _UNKNOWN:
+            return self._later(to_structure(self._spec))
         return self._element.value()
+
+    @staticmethod
+    def _later(structure: Any) -> Any:
+        from spillway import tracing
+
+        return tracing.placeholder(structure)
 
     @property
     def element_spec(self) -> Any:

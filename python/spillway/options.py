@@ -63,7 +63,7 @@ class _Group:
                 "options."
             )
         wanted = self._names[name]
-        if not isinstance(value, wanted):
+        if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
             raise TypeError(
                 f'Property "{name}" must be of type {wanted}, got: {value} (type: {type(value)})'
             )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from spillway.building import AUTOTUNE, apply_operator
 from spillway.dtypes import string
 from spillway.native_ops import call
+from spillway.shapes import TensorShape
 from spillway.tensor_convert import is_tensor, to_tensor
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ def _paths(filenames: Any) -> Any:
     from spillway.dataset import Dataset
 
     if isinstance(filenames, Dataset):
-        spec = filenames.element_spec
-        dtype, shape = getattr(spec, "dtype", None), getattr(spec, "shape", None)
+        spec: Any = filenames.element_spec
+        dtype, shape = getattr(spec, "dtype", None), getattr(spec, "shape", TensorShape([]))
         if dtype != string:
             raise TypeError(
                 "The `filenames` argument must contain `tf.string` elements. Got a dataset of "

@@ -200,18 +200,28 @@ class _WrapperSpec(TypeSpec):
         """Always variant."""
         return variant
 
+    @property
+    def shape(self) -> TensorShape:
+        """Scalar, unless they were batched."""
+        return TensorShape(())
+
     def is_compatible_with(self, value: Any) -> bool:
         """Whether the other is of the same kind and the elements are compatible."""
         if not isinstance(value, type(self)):
             inner = getattr(value, "element_spec", None)
             if inner is None or isinstance(value, TypeSpec):
                 return False
-        return self._compare(value.element_spec, lambda a, b: bool(a.is_compatible_with(b)))
+        shape = value.shape if isinstance(value, _WrapperSpec) else ()
+        return self.shape.is_compatible_with(shape) and self._compare(
+            value.element_spec, lambda a, b: bool(a.is_compatible_with(b))
+        )
 
     def is_subtype_of(self, other: TypeSpec) -> bool:
         """Whether every value of this spec is of the other, too."""
-        return isinstance(other, type(self)) and self._compare(
-            other.element_spec, lambda a, b: bool(a.is_subtype_of(b))
+        return (
+            isinstance(other, type(self))
+            and self.shape.is_subtype_of(other.shape)
+            and self._compare(other.element_spec, lambda a, b: bool(a.is_subtype_of(b)))
         )
 
     def _compare(self, other: Any, test: Any) -> bool:
@@ -284,10 +294,10 @@ class OptionalSpec(_WrapperSpec):
     def __init__(self, element_spec: Any) -> None:
         object.__setattr__(self, "element_spec", element_spec)
 
-    @property
-    def shape(self) -> TensorShape:
-        """Scalar."""
-        return TensorShape(())
+    @staticmethod
+    def from_value(value: Any) -> OptionalSpec:
+        """The spec of one Optional."""
+        return OptionalSpec(value.element_spec)
 
     def _join(self, other: OptionalSpec) -> OptionalSpec | None:
         joined = self._join_elements(other)

@@ -88,7 +88,7 @@ def is_traced(value: Any) -> bool:
 
 def element_parts(value: Any, rows: bool) -> list[tuple[int, Any]]:
     """The traced leaves of a source's nest; their types must be known but for the rows."""
-    leaves = nest.flatten(value)
+    leaves = [leaf for leaf in nest.flatten(value) if leaf is not None]  # None is no component
     if any(hasattr(leaf, "element_spec") for leaf in leaves):
         raise TraceBreak(
             "makes datasets of datasets"

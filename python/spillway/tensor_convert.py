@@ -10,6 +10,7 @@ import numpy as np
 from . import _native
 from .dtypes import DType, as_dtype, from_numpy
 from .errors import make_error
+from .shapes import TensorShape
 
 
 def is_tensor(value: Any) -> bool:
@@ -112,17 +113,25 @@ def to_array(value: Any, dtype: DType | None = None) -> np.ndarray[Any, Any]:
     if kind is not None:
         return scalar(value, kind, None if dtype is None else np.dtype(dtype.as_numpy_dtype))
     if value is None:
-        refuse("ValueError", "convert_to_tensor: None is not a value of a tensor")
+        _unsupported(value, "None is not a value of a tensor")
     if isinstance(value, Sequence):
         return _from_sequence(value, dtype)
+    if isinstance(value, TensorShape) and value.is_fully_defined():
+        return to_array(np.array(value.as_list(), np.int32), dtype)
     if hasattr(value, "__array__"):
         return _from_numpy(np.asarray(value), dtype)
     for base in KIND_OF_TYPE:  # subclasses: IntEnum, a str of one's own
         if isinstance(value, base):
             return to_array(base(value), dtype)
-    return refuse(
+    _unsupported(value, "no tensor can be made of this type")
+
+
+def _unsupported(value: Any, why: str) -> NoReturn:
+    """In TensorFlow's words, then in ours."""
+    refuse(
         "ValueError",
-        f"convert_to_tensor: no tensor can be made of this type: {type(value).__name__}: {value!r}",
+        f"Attempt to convert a value ({value!r}) with an unsupported type ({type(value)}) to a "
+        f"Tensor. convert_to_tensor: {why}: {type(value).__name__}",
     )
 
 

@@ -2,8 +2,9 @@
 """NumPy on traced tensors: what `np.sin(x)` gives inside a trace.
 
 Such a value follows NumPy's rules (its promotion, its dtypes) as the array does that the same line
-gives outside a trace. Elementwise functions run NumPy's own loops, so the bits are the same. What
-would not be the same to the last bit (sums of floats) or is not known here ends the trace.
+gives outside a trace, to the last bit. Elementwise functions run NumPy's own loops, but for the few
+that are the engine's outside a trace, too (`numpy_functions.py`). What would not be the same to the
+last bit (sums of floats) or is not known here ends the trace.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from spillway.dtypes import from_numpy
 from spillway.native_ops import call, native
+from spillway.numpy_functions import own
 from spillway.symbolic import SymbolicTensor, TraceBreak
 from spillway.tensor_convert import is_tensor, to_tensor
 
@@ -92,6 +94,9 @@ def _apply(ufunc: Any, inputs: tuple[Any, ...]) -> TracedArray:
             operands.append(value if value._dtype_name == name else call("cast", value, name))
         else:
             operands.append(to_tensor(np.asarray(value, dtype)))
+    op = own(ufunc, resolved[-1])
+    if op is not None and not inputs[0]._numpy:
+        return _array(call(op, operands[0]))
     return _array(native.apply_ufunc(ufunc, operands, from_numpy(resolved[-1]).name))
 
 

@@ -8,6 +8,7 @@ cannot, the function runs as Python for every element instead, and `Traced.why` 
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import os
 import sys
@@ -21,10 +22,11 @@ import numpy as np
 from spillway import _native, functions, nest, opaque, purity, templates, traced_arrays
 from spillway.errors import SpillwayError
 from spillway.lines import PACKAGE, describe, with_source
-from spillway.specs import DatasetSpec, TensorSpec
+from spillway.optional import Optional
+from spillway.specs import DatasetSpec, OptionalSpec, TensorSpec
 from spillway.structures import to_structure
 from spillway.symbolic import MAKES_DATASETS, TraceBreak
-from spillway.tensor_convert import is_tensor, to_tensor
+from spillway.tensor_convert import is_tensor, refuse, to_tensor
 
 traced_arrays.install()
 # Errors that no value of an element could have avoided.
@@ -48,26 +50,34 @@ def enabled() -> bool:
     return os.environ.get("SPILLWAY_TRACE", "1") != "0"
 
 
-def trace(call: Callable[..., Any], structure: Any, declared: Any = None) -> Traced:
-    """Traces `call` on elements of `structure`; `declared` is what its result must look like."""
+def trace(
+    call: Callable[..., Any],
+    structure: Any,
+    declared: Any = None,
+    op: str = "map",
+    dtype: str | None = None,
+) -> Traced:
+    """Traces `call` on elements of `structure`; `declared` is what its result must look like.
+
+    `op` is the method it was passed to, `dtype` what its Python numbers become.
+    """
     if not enabled():
         return Traced(None, "tracing is switched off")
     if structure is None:
         return Traced(None, "the elements' types are not known before the first one")
     leaves = structure.leaves()
-    if any(
-        leaf.kind == "optional" or (leaf.kind == "dataset" and not leaf.children) for leaf in leaves
-    ):
-        return Traced(None, "its elements hold Optionals, or datasets of unknown types")
+    if any(leaf.kind != "tensor" and not leaf.children for leaf in leaves):
+        return Traced(None, "its elements hold Optionals or datasets of unknown types")
     effect = purity.effect(call)
     if effect is not None and not _native.mutant("effect_traced"):
         return Traced(None, effect.why, effect.line)
     mark = _native.next_serial()
     try:
         as_tensor = declared is not None and declared.kind == "tensor"
-        parameters, values, found, reasons = _call(call, structure, 1, as_tensor)
+        take = functools.partial(_taken, op=op, as_tensor=as_tensor, dtype=dtype)
+        parameters, values, found, reasons = _call(call, structure, 1, take)
         if MAKES_DATASETS in reasons:  # what differs in a second pass is not known before it runs
-            found = found.common(_call(call, structure, 2, as_tensor)[2])
+            found = found.common(_call(call, structure, 2, take)[2])
     except TraceBreak as broken:
         return Traced(None, str(broken), _line_of(broken))
     except _CERTAIN as error:
@@ -151,7 +161,7 @@ def trace_scan(call: Callable[..., Any], state: Any, element: Any) -> Traced:
     if state is None or element is None:
         return Traced(None, "the elements' types are not known before the first one")
     while True:
-        found = trace(call, _native.Structure.tuple([state, element]))
+        found = trace(call, _native.Structure.tuple([state, element]), op="scan")
         if found.structure is None:
             return found
         parts = found.structure.children if found.structure.kind == "tuple" else []
@@ -164,14 +174,14 @@ def trace_scan(call: Callable[..., Any], state: Any, element: Any) -> Traced:
 
 
 def _call(
-    call: Callable[..., Any], structure: Any, size: int, as_tensor: bool
+    call: Callable[..., Any], structure: Any, size: int, take: Callable[[Any], Any]
 ) -> tuple[Any, Any, Any, list[str]]:
     """One pass: parameters, the results' tensors and structure, and what only Python can do."""
     with opaque.noted(size) as reasons, opaque.kept() as checks:
         parameters = [_parameter(leaf) for leaf in structure.leaves()]
         with _watched():
             result = call(*_arguments(structure, parameters))
-        values, found = _taken(result, as_tensor)
+        values, found = take(result)
     return parameters, values + checks, found, reasons
 
 
@@ -187,6 +197,9 @@ def _parameter(leaf: Any) -> Any:
     from spillway.structures import from_structure
 
     spec = from_structure(leaf.children[0])
+    if leaf.kind == "optional":
+        opaque.note("is given Optionals")
+        return Optional.unknown(spec)
     stands_for = Dataset.from_generator(tuple, output_signature=spec)
     form = opaque.form()
     if form is None:
@@ -210,9 +223,10 @@ def placeholder(structure: Any) -> Any:
     return structure.give([_parameter(leaf) for leaf in structure.leaves()])
 
 
-def _taken(result: Any, as_tensor: bool) -> tuple[list[Any], Any]:
+def _taken(result: Any, *, op: str, as_tensor: bool, dtype: str | None) -> tuple[list[Any], Any]:
     """The tensors of a result, and its structure; a list is a tuple unless it must be a tensor."""
     values = []
+    whole = result
     if isinstance(result, list) and not as_tensor:
         result = tuple(result)
 
@@ -227,7 +241,16 @@ def _taken(result: Any, as_tensor: bool) -> tuple[list[Any], Any]:
         if _is_batch_of_datasets(value):
             opaque.note(MAKES_DATASETS)
             return DatasetSpec(value.flat[0].element_spec, value.shape)
-        tensor = value if is_tensor(value) else to_tensor(value)
+        if isinstance(value, Optional):
+            opaque.note("makes Optionals")
+            return OptionalSpec(value.element_spec)
+        try:
+            tensor = value if is_tensor(value) else to_tensor(value, dtype)
+        except (TypeError, ValueError) as error:
+            unsupported = (
+                f"Unsupported return value from function passed to Dataset.{op}(): {whole!r}."
+            )
+            refuse("TypeError", f"{unsupported} {error}")
         values.append(tensor)
         return TensorSpec(tensor._dims, tensor.dtype)
 

@@ -64,6 +64,10 @@ def case(
     """
     pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, dict) else list(pred_fn_pairs)
     if _traced(*(predicate for predicate, _ in pairs)):
+        if default is None:
+            predicates = [to_tensor(predicate) for predicate, _ in pairs]
+            holds = call("reduce_any", to_tensor(predicates), None, False)
+            check(holds, predicates, "case: no predicate holds and there is no default", None)
         return _first_of(pairs, default)
     held = [function for predicate, function in pairs if bool(predicate)]
     if exclusive and len(held) > 1:

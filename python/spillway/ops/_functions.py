@@ -11,6 +11,7 @@ import numpy as np
 
 from spillway import nest, opaque
 from spillway.dtypes import as_dtype
+from spillway.errors import OutOfRangeError
 from spillway.native_ops import native
 from spillway.specs import TensorSpec
 from spillway.tensor_convert import is_tensor, refuse, to_tensor
@@ -32,7 +33,13 @@ class Function:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Arguments become tensors, as in TensorFlow; so do the results."""
         args, kwargs = nest.map_structure(_argument, (args, kwargs), lists=True)
-        return nest.map_structure(_result, self.func(*args, **kwargs), lists=True)
+        if self.input_signature is not None:
+            args = _bound(args, tuple(self.input_signature))
+        try:
+            made = self.func(*args, **kwargs)
+        except StopIteration:  # of an iterator: a graph has no other way to end
+            raise OutOfRangeError("End of sequence") from None
+        return nest.map_structure(_result, made, lists=True)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """As a method: bound to its object."""
@@ -45,6 +52,25 @@ class Function:
     def __repr__(self) -> str:
         """Its name."""
         return f"<spillway.tf.function {self.func!r}>"
+
+
+def _bound(args: tuple[Any, ...], signature: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments as tensors of the signature, which leaves out a method's object."""
+    first = max(len(args) - len(signature), 0)
+    bound = [_cast(arg, spec) for arg, spec in zip(args[first:], signature, strict=False)]
+    return (*args[:first], *bound)
+
+
+def _cast(value: Any, spec: Any) -> Any:
+    if not isinstance(spec, TensorSpec):
+        return value
+    tensor = value if is_tensor(value) else to_tensor(value, spec.dtype.name)
+    if not spec.is_compatible_with(tensor):
+        raise TypeError(
+            "Binding inputs to tf.function failed due to `Can not cast "
+            f"{TensorSpec.from_tensor(tensor)} to {spec}`."
+        )
+    return tensor
 
 
 def _argument(value: Any) -> Any:

@@ -1,40 +1,46 @@
-"""`tf.image`: what is here of it: decoding and encoding."""
+"""`tf.image`: images as tensors."""
 
-from __future__ import annotations
-
-from typing import Any
-
-from spillway.dtypes import as_dtype
-from spillway.native_ops import call
 from spillway.native_ops import names as _names
-from spillway.tensor_convert import refuse, to_tensor
+from spillway.ops._image_colors import (
+    adjust_brightness,
+    adjust_contrast,
+    adjust_gamma,
+    adjust_hue,
+    adjust_saturation,
+    convert_image_dtype,
+    grayscale_to_rgb,
+    per_image_standardization,
+    rgb_to_grayscale,
+)
+from spillway.ops._image_decode import decode_image
+from spillway.ops._image_geometry import (
+    central_crop,
+    crop_to_bounding_box,
+    flip_left_right,
+    flip_up_down,
+    pad_to_bounding_box,
+    resize_with_crop_or_pad,
+    rot90,
+    transpose,
+)
+from spillway.ops._image_random import (
+    random_brightness,
+    random_contrast,
+    random_crop,
+    random_flip_left_right,
+    random_flip_up_down,
+    random_hue,
+    random_saturation,
+    stateless_random_brightness,
+    stateless_random_contrast,
+    stateless_random_crop,
+    stateless_random_flip_left_right,
+    stateless_random_flip_up_down,
+    stateless_random_hue,
+    stateless_random_saturation,
+)
+from spillway.ops._image_resize import ResizeMethod, crop_and_resize, resize, resize_with_pad
 
 for _name, _function in _names("image").items():
     globals().setdefault(_name, _function)
-
-_DECODED = ("uint8", "uint16", "float32")
-
-
-def decode_image(
-    contents: Any,
-    channels: Any = None,
-    dtype: Any = "uint8",
-    name: Any = None,
-    expand_animations: Any = True,
-) -> Any:
-    """The pixels of a JPEG, PNG, GIF, BMP or WebP, whichever the bytes are.
-
-    Rank 3; GIF and WebP have an axis of frames before that, unless `expand_animations` is False,
-    which gives their first frame.
-
-    >>> png = _names("io")["encode_png"](to_tensor([[[7], [9]]], "uint8"))
-    >>> decode_image(png, channels=3).shape
-    TensorShape([1, 2, 3])
-    """
-    wanted = as_dtype(dtype).name
-    if wanted not in _DECODED:
-        refuse("ValueError", f"decode_image: dtype must be one of {', '.join(_DECODED)}: {wanted}")
-    return call("decode_image", to_tensor(contents), channels or 0, wanted, bool(expand_animations))
-
-
-__all__ = sorted({*_names("image"), "decode_image"})
+__all__ = sorted(name for name in globals() if not name.startswith("_"))

@@ -10,7 +10,7 @@ import numpy as np
 from spillway.dtypes import DType, as_dtype
 from spillway.native_ops import call
 from spillway.native_ops import names as _names
-from spillway.ops.image import decode_image
+from spillway.ops._image_decode import decode_image
 from spillway.tensor_convert import refuse, to_tensor
 
 for _name, _function in _names("io").items():

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 import spillway
+from spillway import opaque
 from spillway.dtypes import (
     DType,
     as_dtype,
@@ -43,20 +44,56 @@ from spillway.specs import OptionalSpec, TensorSpec, TypeSpec
 from spillway.tensor import Tensor
 
 from . import _names, compat, data, errors, experimental, io, nest, random, train
+from .data import debug
+from .type_specs import type_spec_from_value
 
 __version__ = f"2.21.0+spillway.{spillway.__version__}"
 __all__ = [
-    "DType", "OptionalSpec", "Tensor", "TensorShape", "TensorSpec", "TypeSpec", "as_dtype",
-    "bfloat16", "bool", "compat", "complex64", "complex128", "data", "double", "errors",
-    "executing_eagerly", "experimental", "float16", "float32", "float64", "half", "int8",
-    "int16", "int32", "int64", "io", "nest", "random", "string", "train", "uint8", "uint16",
-    "uint32", "uint64", "variant",
+    "DType",
+    "OptionalSpec",
+    "Tensor",
+    "TensorShape",
+    "TensorSpec",
+    "TypeSpec",
+    "as_dtype",
+    "bfloat16",
+    "bool",
+    "compat",
+    "complex64",
+    "complex128",
+    "data",
+    "double",
+    "errors",
+    "executing_eagerly",
+    "experimental",
+    "float16",
+    "float32",
+    "float64",
+    "half",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "io",
+    "nest",
+    "random",
+    "string",
+    "train",
+    "type_spec_from_value",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "variant",
 ]  # fmt: skip
 
 
 def executing_eagerly() -> Any:
-    """Always True: what is written here runs when it is met."""
-    return True
+    """Whether what is written here runs when it is met: not while a function is traced.
+
+    With `tf.data.experimental.enable_debug_mode` functions count as run, too.
+    """
+    return debug.enabled() or not opaque.tracing()
 
 
 # The one place where tensor ops come in.

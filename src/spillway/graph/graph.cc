@@ -1,5 +1,7 @@
 #include "spillway/graph/graph.h"
 
+#include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace spillway::graph {
@@ -34,6 +36,35 @@ std::vector<Scheduled> pending_nodes(std::span<const Operand> roots) {
   return order;
 }
 
+namespace {
+
+bool fully_known(std::span<const Spec> specs) {
+  return std::ranges::all_of(specs, [](const Spec& spec) { return spec.shape.fully_known(); });
+}
+
+// Whether the shapes of a node's outputs depend on more than the shapes of its inputs.
+bool makes_unknown(const Node& node, std::span<const Operand> inputs) {
+  if (fully_known(node.outputs())) return false;
+  const OpDef& op = node.op();
+  return (op.compute != nullptr && !op.of_shape && !op.per_item) ||
+         std::ranges::all_of(inputs,
+                             [](const Operand& in) { return in.spec().shape.fully_known(); });
+}
+
+std::vector<std::vector<const Node*>> last_uses(std::span<const Scheduled> order,
+                                                std::span<const Operand> results) {
+  std::unordered_map<const Node*, std::size_t> last;
+  for (std::size_t step = 0; step < order.size(); ++step) {
+    for (const Operand& input : order[step].inputs) last[input.node.get()] = step;
+  }
+  for (const Operand& result : results) last.erase(result.node.get());
+  std::vector<std::vector<const Node*>> out(order.size());
+  for (const auto& [node, step] : last) out[step].push_back(node);
+  return out;
+}
+
+}  // namespace
+
 GraphPtr Graph::make(std::vector<NodePtr> parameters, std::vector<Operand> results) {
   auto graph = std::shared_ptr<Graph>(new Graph());
   graph->order_ = pending_nodes(results);
@@ -42,7 +73,9 @@ GraphPtr Graph::make(std::vector<NodePtr> parameters, std::vector<Operand> resul
   for (const auto& [node, inputs] : graph->order_) {
     graph->stateful_ |= node->op().effect == Effect::kState;
     graph->fallible_ |= node->op().effect != Effect::kNone;
+    graph->depends_ |= makes_unknown(*node, inputs);
   }
+  graph->spent_ = last_uses(graph->order_, graph->results_);
   return graph;
 }
 

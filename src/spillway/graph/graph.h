@@ -27,18 +27,25 @@ class Graph {
   const std::vector<Operand>& results() const { return results_; }
   // Every node that must run, inputs first; parameters and known values are not among them.
   const std::vector<Scheduled>& order() const { return order_; }
+  // Whose values nobody needs after a step of order(): what was decoded is not kept while what was
+  // made of it is worked on.
+  const std::vector<const Node*>& spent_after(std::size_t step) const { return spent_[step]; }
   // Whether any node draws from or changes something outside.
   bool stateful() const { return stateful_; }
   // Whether any node may fail on values.
   bool fallible() const { return fallible_; }
+  // Whether some shape is known only when the values are: no plan can hold it.
+  bool shapes_depend_on_values() const { return depends_; }
 
  private:
   Graph() = default;
   std::vector<NodePtr> parameters_;
   std::vector<Operand> results_;
   std::vector<Scheduled> order_;
+  std::vector<std::vector<const Node*>> spent_;
   bool stateful_ = false;
   bool fallible_ = false;
+  bool depends_ = false;
 };
 
 // The pending nodes below `roots`, inputs first. Iterative: depth costs no stack.

@@ -48,7 +48,8 @@ Result<std::vector<Tensor>> interpret(const Graph& graph, std::span<const Tensor
     }
     return *operand.value();
   };
-  for (const auto& [node, operands] : graph.order()) {
+  for (std::size_t step = 0; step < graph.order().size(); ++step) {
+    const auto& [node, operands] = graph.order()[step];
     std::vector<Tensor> inputs;
     inputs.reserve(operands.size());
     for (const Operand& input : operands) inputs.push_back(value_of(input));
@@ -62,6 +63,7 @@ Result<std::vector<Tensor>> interpret(const Graph& graph, std::span<const Tensor
       return error;
     }
     values[node.get()] = std::move(made).value();
+    for (const Node* spent : graph.spent_after(step)) values.erase(spent);
   }
   std::vector<Tensor> results;
   for (const Operand& result : graph.results()) results.push_back(value_of(result));

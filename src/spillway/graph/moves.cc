@@ -24,10 +24,14 @@ void copy_line(std::byte* to, const std::byte* from, std::int64_t n, std::int64_
       return copy_items<1>(to, from, n, to_step, from_step);
     case 2:
       return copy_items<2>(to, from, n, to_step, from_step);
+    case 3:  // a pixel of bytes
+      return copy_items<3>(to, from, n, to_step, from_step);
     case 4:
       return copy_items<4>(to, from, n, to_step, from_step);
     case 8:
       return copy_items<8>(to, from, n, to_step, from_step);
+    case 12:  // a pixel of floats
+      return copy_items<12>(to, from, n, to_step, from_step);
     case 16:
       return copy_items<16>(to, from, n, to_step, from_step);
     default:

@@ -97,6 +97,13 @@ class Kernel {
   virtual std::size_t scratch() const { return 0; }
   virtual Status run(const std::byte* const* in, std::byte* const* out,
                      std::byte* scratch) const = 0;
+  // What run() does, in parts that may run at the same time and in any order, each as run() does.
+  // Splitting may cost a little, and changes no bit of the result.
+  virtual std::int64_t parts() const { return 1; }
+  virtual Status run_part(std::int64_t /*part*/, const std::byte* const* in, std::byte* const* out,
+                          std::byte* scratch) const {
+    return run(in, out, scratch);
+  }
 };
 using KernelPtr = std::unique_ptr<Kernel>;
 

@@ -265,41 +265,45 @@ void Plan::run_kernel(const Step& step, Running& running) const {
   std::size_t row_bytes = 0;
   for (const std::size_t bytes : out_step) row_bytes += bytes;
   for (const std::size_t bytes : in_step) row_bytes += bytes;
+  // Few rows are shared in the parts of each.
+  const std::int64_t rows = running.rows;
+  const bool few = running.width > 1 && rows < std::int64_t{2} * running.width;
+  const std::int64_t parts = few ? step.kernel->parts() : 1;
+  const std::int64_t units = rows * parts;
   const auto run = [&](std::int64_t begin, std::int64_t end, std::byte* scratch) {
-    std::vector<const std::byte*> from = in;
-    std::vector<std::byte*> to = out;
-    for (std::size_t i = 0; i < in.size(); ++i)
-      from[i] += in_step[i] * static_cast<std::size_t>(begin);
-    for (std::size_t i = 0; i < out.size(); ++i)
-      to[i] += out_step[i] * static_cast<std::size_t>(begin);
-    for (std::int64_t r = begin; r < end; ++r) {
-      if (Status status = step.kernel->run(from.data(), to.data(), scratch); !status.ok()) {
-        return std::pair(r, std::move(status));
-      }
-      for (std::size_t i = 0; i < in.size(); ++i) from[i] += in_step[i];
-      for (std::size_t i = 0; i < out.size(); ++i) to[i] += out_step[i];
+    std::vector<const std::byte*> from(in.size());
+    std::vector<std::byte*> to(out.size());
+    for (std::int64_t unit = begin; unit < end; ++unit) {
+      const auto row = static_cast<std::size_t>(unit / parts);
+      for (std::size_t i = 0; i < in.size(); ++i) from[i] = in[i] + in_step[i] * row;
+      for (std::size_t i = 0; i < out.size(); ++i) to[i] = out[i] + out_step[i] * row;
+      Status status = parts == 1
+                          ? step.kernel->run(from.data(), to.data(), scratch)
+                          : step.kernel->run_part(unit % parts, from.data(), to.data(), scratch);
+      if (!status.ok()) return std::pair(unit, std::move(status));
     }
     return std::pair(end, Status());
   };
-  const std::int64_t rows = running.rows;
-  if (running.width == 1 || rows == 1 || row_bytes * static_cast<std::size_t>(rows) < kWorthIt) {
-    auto [row, status] = run(0, rows, running.scratch);
-    if (!status.ok()) running.fail(std::move(status), row);
+  const bool small = parts == 1 && row_bytes * static_cast<std::size_t>(rows) < kWorthIt;
+  if (running.width == 1 || units == 1 || small) {
+    auto [unit, status] = run(0, units, running.scratch);
+    if (!status.ok()) running.fail(std::move(status), unit / parts);
     return;
   }
-  const std::int64_t pieces = std::min<std::int64_t>(rows, std::int64_t{4} * running.width);
+  const std::int64_t pieces =
+      parts > 1 ? units : std::min<std::int64_t>(units, std::int64_t{4} * running.width);
   Mutex mutex;
-  std::int64_t failed = rows;
+  std::int64_t failed = units;
   Status error;
   parallel_ranges(pieces, [&](std::int64_t piece, int slot) {
-    auto [row, status] =
-        run(piece * rows / pieces, (piece + 1) * rows / pieces, running.scratch_of(slot));
+    auto [unit, status] =
+        run(piece * units / pieces, (piece + 1) * units / pieces, running.scratch_of(slot));
     const MutexLock lock(mutex);
-    if (status.ok() || row >= failed) return;
-    failed = row;
+    if (status.ok() || unit >= failed) return;
+    failed = unit;
     error = std::move(status);
   });
-  if (!error.ok()) running.fail(std::move(error), failed);
+  if (!error.ok()) running.fail(std::move(error), failed / parts);
 }
 
 void Plan::run_compute(const Step& step, Running& running) const {

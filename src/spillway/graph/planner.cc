@@ -300,7 +300,8 @@ class Planner {
   bool feeds_only_next(const Group& group, std::size_t m) {
     if (m + 1 >= group.members.size()) return false;
     const int between = group.members[m]->out[0];
-    if (group.members[m + 1]->in[0] != between) return false;
+    const std::vector<int>& operands = group.members[m + 1]->in;
+    if (operands.empty() || operands[0] != between) return false;
     const auto reads = [&](const Pending* member) {
       return std::count(member->in.begin(), member->in.end(), between);
     };

@@ -7,6 +7,8 @@
 #include <optional>
 
 #include "spillway/base/few.h"
+#include "spillway/base/mutex.h"
+#include "spillway/base/workers.h"
 #include "spillway/graph/fold.h"
 #include "spillway/graph/fused.h"
 #include "spillway/graph/transposition.h"
@@ -155,6 +157,31 @@ Status run_fold(const OpDef& op, const Prepare& prepare, const Tensor& input, Te
   return {};
 }
 
+// On as many threads as it has parts for and the process may use.
+Status run_kernel(const Kernel& kernel, const std::byte* const* in, std::byte* const* out,
+                  const Payer& where) {
+  const std::int64_t parts = kernel.parts();
+  const int width = parts == 1 ? 1 : parallel_width();
+  Scratch scratch;
+  if (width == 1) {
+    SW_RETURN_IF_ERROR(scratch.reserve(kernel.scratch(), where.account, where.ask));
+    return kernel.run(in, out, scratch.data());
+  }
+  const std::size_t each =
+      (kernel.scratch() + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment;
+  SW_RETURN_IF_ERROR(
+      scratch.reserve(each * static_cast<std::size_t>(width), where.account, where.ask));
+  Mutex mutex;
+  Status error;
+  parallel_ranges(parts, [&](std::int64_t part, int slot) {
+    std::byte* own = scratch.data() + each * static_cast<std::size_t>(slot);
+    Status status = kernel.run_part(part, in, out, own);
+    const MutexLock lock(mutex);
+    if (error.ok()) error = std::move(status);
+  });
+  return error;
+}
+
 }  // namespace
 
 Result<std::vector<Tensor>> run_op(const OpDef& op, std::span<const Tensor> inputs,
@@ -200,9 +227,7 @@ Result<std::vector<Tensor>> run_op(const OpDef& op, std::span<const Tensor> inpu
     for (const Tensor& input : inputs)
       in.emplace_back(is_plain(input.dtype()) ? input.data() : nullptr);
     for (Tensor& output : outputs) out.emplace_back(output.mutable_data());
-    Scratch scratch;
-    SW_RETURN_IF_ERROR(scratch.reserve(kernel->scratch(), account, ask));
-    SW_RETURN_IF_ERROR(kernel->run(in.data(), out.data(), scratch.data()));
+    SW_RETURN_IF_ERROR(run_kernel(*kernel, in.data(), out.data(), {account, ask}));
   }
   for (const Tensor& output : outputs) output.buffer()->touch();
   return outputs;

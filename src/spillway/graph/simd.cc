@@ -9,8 +9,10 @@ namespace {
 Simd detect() {
   Simd best = Simd::kBaseline;
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) best = Simd::kAvx2;
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+  // No machine has the one without the other; products of matrices need both.
+  const bool fused = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (fused) best = Simd::kAvx2;
+  if (fused && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
     best = Simd::kAvx512;
   }

@@ -68,6 +68,7 @@ class GraphFunction final : public Function {
   bool holds_interpreter() const override { return false; }
   bool pure() const override { return !graph_->stateful(); }
   bool fallible() const override { return graph_->fallible(); }
+  bool row_by_row() const override { return graph_->shapes_depend_on_values(); }
 
   // Only where neither can fail or have an effect: then nobody can tell them from one.
   FunctionPtr after(const FunctionPtr& inner) override {

@@ -85,6 +85,28 @@ TEST(GraphFunction, AShapeThatDependsOnValuesLeavesTheOtherPartWhole) {
        .expect = {"[]", "[14]", "[14 14]"}});
 }
 
+TEST(GraphFunction, ShapesThatDependOnValuesAreKnownToDoSo) {
+  EXPECT_TRUE(as_many()->row_by_row());
+  EXPECT_FALSE(traced("multiply", 2, {kUnknownDim})->row_by_row());
+  EXPECT_FALSE(traced("multiply", 2)->row_by_row());
+}
+
+TEST(GraphFunction, RowByRowCallsRunAtOnceAndLeaveInOrder) {
+  std::vector<std::string> expect;
+  for (int i = 0; i < 40; ++i) {
+    std::string row = "[";
+    for (int k = 0; k < i; ++k) row += k == 0 ? "7" : " 7";
+    expect.push_back(row + "]");
+  }
+  check_operator(
+      {.build =
+           [] {
+             return node("map", {{"map_func", as_many()}, {"num_parallel_calls", std::int64_t{4}}},
+                         {range(40)});
+           },
+       .expect = expect});
+}
+
 // int64 of `shape` -> whether its sum is even.
 FunctionPtr even(const Shape& shape = {}) {
   const graph::NodePtr parameter = graph::Node::parameter({DType::kInt64, shape}, nullptr);

@@ -9,6 +9,7 @@ from typing import Any
 
 from . import (
     table_arrays,
+    table_image_files,
     table_images,
     table_math,
     table_parsing,
@@ -25,6 +26,7 @@ __all__ = [
     "program",
     "programs",
     "table_arrays",
+    "table_image_files",
     "table_images",
     "table_math",
     "table_parsing",

@@ -53,6 +53,12 @@ _MEANT: tuple[Meant, ...] = (
         "a dtype neither has a kernel for: another class of error",
     ),
     Meant(
+        r"where",
+        r"UNIMPLEMENTED: No WhereOp available for",
+        r"INVALID_ARGUMENT: .*Unhandled input dimensions: 0",
+        "the places of a scalar of a dtype TensorFlow has no kernel for: another class of error",
+    ),
+    Meant(
         r"io\.parse_(single_)?example",
         r"UnicodeDecodeError: ",
         r"INVALID_ARGUMENT: .*Could not parse example input",
@@ -69,6 +75,12 @@ _MEANT: tuple[Meant, ...] = (
         r"(OverflowError|SystemError): (can't convert negative|.*returned a result with an exc)",
         _VALUE,
         "a negative number wraps in uint64: TensorFlow fails the first time and wraps after it",
+    ),
+    Meant(
+        r"image\.convert_image_dtype",
+        r"TensorFlow int64\[[\d, ]*\] .*-9223372036854775808",
+        _VALUE,
+        "a float beyond int64 saturates to the largest that fits: TensorFlow overflows",
     ),
     Meant(
         r"range",
@@ -131,6 +143,7 @@ _REFUSED_MAPS = (
     (r"'NoneType' object is not subscriptable", "an axis of unknown rank"),
     (r"Cannot infer argument `num` from shape", "batch_dims of unknown rank"),
     (r"unsupported operand type\(s\) for -: 'NoneType' and 'int'", "an axis of unknown rank"),
+    (r"'images' contains no shape", "resizing of unknown rank"),
 )
 
 
@@ -163,6 +176,9 @@ def _of_operands(program: Data, theirs: str, ours: str) -> str | None:
     divided = path in ("divide", "truediv", "math.divide", "math.truediv") and "nan" in theirs
     if divided and _holds({"operands": program["operands"][1:]}, kind, lambda x: x == 0):
         return "a complex number by zero: TensorFlow's infinities depend on the number of items"
+    sigmoid = path.endswith("sigmoid") and kind.startswith("complex")
+    if sigmoid and _holds(program, kind, lambda x: np.abs(1 + np.exp(-x)) < 0.5):
+        return "the sigmoid of a complex number near one of its poles: few digits in either"
     near = kind.startswith("complex") and _holds(program, kind, lambda x: np.abs(x) < 0.1)
     if path == "math.log1p" and near and re.match(_VALUE, ours):
         return "log1p of a complex number near zero: TensorFlow adds the one first"
@@ -184,6 +200,9 @@ def known(program: Data, problem: str) -> str | None:
         return f"a static shape TensorFlow does not have: tf.{program['path']}"
     if program["path"] == "strings.split" and "[null, null]" in theirs:
         return "strings.split takes one string: an unknown rank must be 0"
+    unknown = program["path"].startswith("image.") and program["known"] == "none"
+    if unknown and re.match(r"traced map: row .*in the map INVALID_ARGUMENT", problem, re.S):
+        return "an image of unknown rank is one image, no batch: as in TensorFlow's graphs"
     for meant in _MEANT if problem.startswith("row ") else ():
         both = re.search(meant.theirs, theirs, re.S) and re.match(meant.ours, ours, re.S)
         if both and re.fullmatch(meant.path, program["path"]):

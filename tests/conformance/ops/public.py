@@ -8,8 +8,8 @@ from typing import Any
 import spillway.tf as tf
 
 MODULES = (
-    *("", "math", "strings", "random", "linalg", "nn", "bitwise", "debugging", "io"),
-    *("image", "random.experimental"),
+    *("", "math", "strings", "random", "linalg", "nn", "bitwise", "debugging", "image", "io"),
+    "random.experimental",
 )
 
 

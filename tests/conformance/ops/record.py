@@ -11,14 +11,16 @@ Record = tuple[dict[str, Any], dict[str, Any]]
 PATH = Path(__file__).with_name("recorded.jsonl.gz")
 LIMIT = 290_000
 EACH = 7  # programs a function
+LONGEST = 2_000  # characters: a longer program is taken where there is no other
 
 
 def sample(pairs: list[Record]) -> list[Record]:
     """A few of each function, as small a text as may be."""
     taken: dict[str, list[Record]] = {}
-    for pair in pairs:
+    lengths = [(len(json.dumps(pair)), pair) for pair in pairs]
+    for length, pair in sorted(lengths, key=lambda each: each[0] > LONGEST):
         some = taken.setdefault(pair[0]["path"], [])
-        if len(some) < EACH:
+        if len(some) < (EACH if length <= LONGEST else 1):
             some.append(pair)
     return [pair for some in taken.values() for pair in some]
 

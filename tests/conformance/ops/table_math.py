@@ -137,7 +137,7 @@ def smooth(d: Draw, f: str) -> str:
     return unary(d, f, (*FLOATS, *FLOATS, *COMPLEX))
 
 
-@case("math.erf math.erfc math.softplus nn.softplus", ulps=4)
+@case("math.erf math.erfc math.softplus nn.softplus", ulps=8)
 def smooth_real(d: Draw, f: str) -> str:
     return unary(d, f, FLOATS)
 

@@ -7,8 +7,9 @@ from typing import Any
 from spillway.dimensions import Dimension
 from spillway.shapes import TensorShape
 from spillway.tf import _names
+from spillway.tf.compat import v1_data as data
 
-__all__ = ["Dimension", "TensorShape"]
+__all__ = ["Dimension", "TensorShape", "data"]
 
 
 def __getattr__(name: str) -> Any:

@@ -16,11 +16,21 @@ def call(
     method: Callable[..., Any], caller: Any, args: tuple[Any, ...], more: dict[str, Any]
 ) -> Any:
     """A method of `spillway.Dataset`, its functions and its result as this front's."""
+    _check_name(more)
     if debug.enabled() or has_front_parts(caller.element_spec) or method in _MAKE_DATASETS:
         args = tuple([fronted(arg) for arg in args])
         more = {key: fronted(value) for key, value in more.items()}
         more = debug.one_by_one(more) if debug.enabled() else more
     return _front(method(caller, *args, **more))
+
+
+def _check_name(more: dict[str, Any]) -> None:
+    name = more.get("name")
+    if name and not (isinstance(name, str) and name.isidentifier()):
+        raise ValueError(
+            "Invalid `name`. The argument `name` needs to be a valid identifier: letters, digits "
+            f"and underscores, and no digit first: {name!r}"
+        )
 
 
 def _front(value: Any) -> Any:
@@ -36,6 +46,7 @@ def _adopt(name: str, found: Any) -> Any:
 
     @functools.wraps(method)
     def static(*args: Any, **more: Any) -> Any:
+        _check_name(more)
         return _front(method(*args, **more))
 
     @functools.wraps(method)

@@ -52,15 +52,15 @@ class Adopted(spillway.Dataset):
     def filter(
         self,
         predicate: Callable[..., Any],
-        output_signature: Any = ...,
         name: str | None = ...,
+        output_signature: Any = ...,
         **policy: Any,
     ) -> Dataset: ...
     def flat_map(
         self,
         map_func: Callable[..., Any],
-        output_signature: Any = ...,
         name: str | None = ...,
+        output_signature: Any = ...,
         **policy: Any,
     ) -> Dataset: ...
     @staticmethod
@@ -77,8 +77,8 @@ class Adopted(spillway.Dataset):
         reduce_func: Callable[..., Any],
         window_size: Any = ...,
         window_size_func: Callable[..., Any] | None = ...,
-        output_signature: Any = ...,
         name: str | None = ...,
+        output_signature: Any = ...,
         **policy: Any,
     ) -> Dataset: ...
     def ignore_errors(
@@ -91,8 +91,8 @@ class Adopted(spillway.Dataset):
         block_length: int | None = ...,
         num_parallel_calls: int | None = ...,
         deterministic: bool | None = ...,
-        output_signature: Any = ...,
         name: str | None = ...,
+        output_signature: Any = ...,
         **policy: Any,
     ) -> Dataset: ...
     @staticmethod
@@ -115,15 +115,6 @@ class Adopted(spillway.Dataset):
     ) -> Dataset: ...
     def pad_to_cardinality(
         self, cardinality: Any, mask_key: Any = ..., name: str | None = ..., **policy: Any
-    ) -> Dataset: ...
-    def padded_batch(
-        self,
-        batch_size: Any,
-        padded_shapes: Any = ...,
-        padding_values: Any = ...,
-        drop_remainder: bool = ...,
-        name: str | None = ...,
-        **policy: Any,
     ) -> Dataset: ...
     def prefetch(
         self, buffer_size: Any = ..., name: str | None = ..., **policy: Any
@@ -152,8 +143,8 @@ class Adopted(spillway.Dataset):
         self,
         initial_state: Any,
         scan_func: Callable[..., Any],
-        output_signature: Any = ...,
         name: str | None = ...,
+        output_signature: Any = ...,
         **policy: Any,
     ) -> Dataset: ...
     def shard(
@@ -164,8 +155,8 @@ class Adopted(spillway.Dataset):
         buffer_size: Any,
         seed: int | None = ...,
         reshuffle_each_iteration: bool | None = ...,
-        shrink: bool = ...,
         name: str | None = ...,
+        shrink: bool = ...,
         **policy: Any,
     ) -> Dataset: ...
     def skip(self, count: Any, name: str | None = ..., **policy: Any) -> Dataset: ...
@@ -173,8 +164,8 @@ class Adopted(spillway.Dataset):
     def take_while(
         self,
         predicate: Callable[..., Any],
-        output_signature: Any = ...,
         name: str | None = ...,
+        output_signature: Any = ...,
         **policy: Any,
     ) -> Dataset: ...
     def unbatch(self, name: str | None = ..., **policy: Any) -> Dataset: ...

@@ -26,7 +26,8 @@ def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) ->
     """`shuffle(buffer_size, seed)`, then `repeat(count)`."""
 
     def transform(dataset: Dataset) -> Dataset:
-        _require(count is None or count != 0, "count must be greater than zero or equal to -1.")
+        given = -1 if count is None else count
+        _require(given > 0 or given == -1, "count must be greater than zero or equal to -1.")
         repeated: Dataset = dataset.shuffle(buffer_size, seed).repeat(count)
         return repeated
 
@@ -84,7 +85,8 @@ def parallel_interleave(
     def transform(dataset: Dataset) -> Dataset:
         _require(cycle_length > 0, "`cycle_length` must be > 0")
         _require(block_length > 0, "`block_length` must be > 0")
-        _require(buffer_output_elements != 0, "`buffer_output_elements` must be > 0")
+        ahead = 1 if buffer_output_elements is None else buffer_output_elements
+        _require(ahead > 0, "`buffer_output_elements` must be > 0")
         _require((prefetch_input_elements or 0) >= 0, "`prefetch_input_elements` must be >= 0")
         made: Any = dataset.interleave(
             map_func, cycle_length, block_length, cycle_length, not sloppy

@@ -130,6 +130,28 @@ class Dataset(Adopted, metaclass=_Names):
         mapped: Dataset = call(spillway.Dataset.map, self, (map_func,), arguments)
         return mapped
 
+    def padded_batch(
+        self,
+        batch_size: Any,
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        drop_remainder: bool = False,
+        name: str | None = None,
+        **policy: Any,
+    ) -> Dataset:
+        """Batches elements padded to the largest; a padding value has its component's dtype.
+
+        >>> import spillway.tf as tf
+        >>> ds = tf.data.Dataset.range(1, 3).map(lambda n: tf.fill([n], n))
+        >>> next(iter(ds.padded_batch(2, padding_values=tf.constant(-1, tf.int64)))).numpy()
+        array([[ 1, -1],
+               [ 2,  2]])
+        """
+        arguments = (batch_size, padded_shapes, _typed(padding_values), drop_remainder)
+        more = {"name": name, **policy}
+        made: Dataset = call(spillway.Dataset.padded_batch, self, arguments, more)
+        return made
+
     def rejection_resample(
         self,
         class_func: Callable[..., Any],
@@ -208,6 +230,13 @@ class Dataset(Adopted, metaclass=_Names):
     def __getattr__(self, name: str) -> Any:
         """Names what does the work of TensorFlow's methods that are not here."""
         raise _missing(name, self)
+
+
+def _typed(padding_values: Any) -> Any:
+    """Python's numbers with the dtype they have as tensors, as TensorFlow takes them."""
+    return nest.map_structure(
+        lambda value: None if value is None else convert_to_tensor(value), padding_values
+    )
 
 
 def _as_tensorflow_passes(argument: Any) -> Any:

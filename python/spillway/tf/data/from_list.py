@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from spillway import nest
-from spillway.specs import TensorSpec
-from spillway.tensor import Tensor, convert_to_tensor
+from spillway.specs import DatasetSpec, TensorSpec
+from spillway.tensor import convert_to_tensor
 from spillway.tf.data.dataset import Dataset
 
 
@@ -28,7 +28,7 @@ def from_list(elements: list[Any], name: str | None = None) -> Dataset:
             "use `tf.data.Dataset.range(0)`."
         )
     taken = [nest.map_structure(_tensor, element) for element in elements]
-    specs = [nest.map_structure(TensorSpec.from_tensor, element) for element in taken]
+    specs = [nest.map_structure(_spec, element) for element in taken]
     for other in specs[1:]:
         nest.assert_same_structure(specs[0], other)
     columns = zip(*[nest.flatten(spec) for spec in specs], strict=True)
@@ -41,8 +41,9 @@ def from_list(elements: list[Any], name: str | None = None) -> Dataset:
                 f"{position} has {', '.join(dtypes)}"
             )
     spec = nest.pack_like(specs[0], joined)
-    plain = [nest.map_structure(lambda tensor: tensor.numpy(), element) for element in taken]
-    if all(leaf.shape.is_fully_defined() for leaf in joined):
+    plain = [nest.map_structure(_plain, element) for element in taken]
+    known = [isinstance(leaf, TensorSpec) and leaf.shape.is_fully_defined() for leaf in joined]
+    if all(known):
         columns = zip(*[nest.flatten(element) for element in plain], strict=True)
         arrays = [_stack(column, leaf.dtype) for column, leaf in zip(columns, joined, strict=True)]
         made: Any = Dataset.from_tensor_slices(nest.pack_like(spec, arrays), name=name)
@@ -55,8 +56,17 @@ def from_list(elements: list[Any], name: str | None = None) -> Dataset:
     return picked.map(pick, output_signature=spec, name=name)  # type: ignore[no-any-return]
 
 
-def _tensor(value: Any) -> Tensor:
-    return convert_to_tensor(value)
+def _tensor(value: Any) -> Any:
+    return value if isinstance(value, Dataset) else convert_to_tensor(value)
+
+
+def _spec(value: Any) -> Any:
+    dataset = isinstance(value, Dataset)
+    return DatasetSpec.from_value(value) if dataset else TensorSpec.from_tensor(value)
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, Dataset) else value.numpy()
 
 
 def _stack(values: Any, dtype: Any) -> np.ndarray[Any, Any]:

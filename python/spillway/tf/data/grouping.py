@@ -74,8 +74,8 @@ def _signature(element: Any, reducer: Reducer) -> Any:
         wider = joined(state, after)
         if wider is None and after is not None:
             raise TypeError(
-                "Invalid `reducer`. The element types for the new state must match the initial "
-                f"state. Expected {state} but got {after}."
+                f"Invalid `reducer`. The element types for the new state {after} do not match the "
+                f"element types of the old state {state}."
             )
         if wider == state:
             return result_spec(reducer.finalize_func, state)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+import time
 from collections.abc import Iterator as _PythonIterator
 from typing import TYPE_CHECKING, Any
 
@@ -13,28 +16,66 @@ from spillway.errors import InvalidArgumentError, OutOfRangeError, ResourceExhau
 from spillway.specs import TypeSpec
 from spillway.tensor import Tensor
 from spillway.tf._front import has_front_parts, to_front
+from spillway.tf.data import saving
 from spillway.tf.data.optional import Optional
 
 if TYPE_CHECKING:
     from spillway.tf.data.dataset import Dataset
 
 _END = object()
+_SHARING = threading.Lock()
+_BUSY_S = 0.0005  # between two looks at a call that another thread began before there was a lock
+
+
+def _is_busy(error: ValueError) -> bool:
+    return type(error) is ValueError and str(error).startswith("iterator already executing")
 
 
 class Position:
-    """Where a pass over a dataset is; it can be moved, also after the first element."""
+    """Where a pass over a dataset is; it can be moved, also after the first element.
 
-    __slots__ = ("_dataset", "_pass")
+    Any threads may ask for the next element: they are served one after the other.
+    """
+
+    __slots__ = ("_dataset", "_pass", "_turn")
     _tensors = False  # whether elements are tensors, or NumPy's values
 
     def __init__(self, dataset: Dataset) -> None:
         """At the beginning of a new pass."""
         self._dataset = dataset
         self._pass = dataset._open(self._tensors)
+        # The engine's pass is asked by one thread at a time. The lock is there once a second thread
+        # came: it would cost a third of the time of a small element.
+        self._turn: Any = None
+
+    def _next_in_turn(self, refusal: ValueError, *default: Any) -> Any:
+        """The next element once the thread that is waiting for one has it."""
+        if not _is_busy(refusal):
+            raise refusal
+        with _SHARING:
+            self._turn = self._turn or threading.RLock()
+        with self._turn:
+            while True:
+                try:
+                    return next(self._pass, *default)
+                except ValueError as again:
+                    if not _is_busy(again):
+                        raise
+                time.sleep(_BUSY_S)
+
+    def _alone(self) -> contextlib.AbstractContextManager[Any]:
+        turn: Any = self._turn
+        return contextlib.nullcontext() if turn is None else turn
 
     def save(self) -> bytes:
-        """The position as bytes, for `restore` of an iterator over an equal pipeline."""
-        state: bytes = self._pass.save()
+        """The position as bytes, for `restore` of an iterator over an equal pipeline.
+
+        UnimplementedError or FailedPreconditionError where the options ask for what a stage does
+        not allow: `experimental_symbolic_checkpoint`, `experimental_external_state_policy`.
+        """
+        saving.refuse(self._dataset)
+        with self._alone():
+            state: bytes = self._pass.save()
         return state
 
     def restore(self, state: bytes) -> None:
@@ -42,13 +83,14 @@ class Position:
 
         Where memory does not allow two passes at a time, the present one ends first.
         """
-        try:
-            fresh = self._restored(state)
-        except ResourceExhaustedError:
+        with self._alone():
+            try:
+                fresh = self._restored(state)
+            except ResourceExhaustedError:
+                self._pass.close()
+                fresh = self._restored(state)
             self._pass.close()
-            fresh = self._restored(state)
-        self._pass.close()
-        self._pass = fresh
+            self._pass = fresh
 
     def _restored(self, state: bytes) -> Any:
         fresh = self._dataset._open(self._tensors)
@@ -102,19 +144,35 @@ class Iterator(Position, _PythonIterator[Any]):
 
     def __next__(self) -> Any:
         """The next element; StopIteration at the end."""
-        value = next(self._pass)
+        if self._turn is None:
+            try:
+                value = next(self._pass)
+            except ValueError as refusal:
+                value = self._next_in_turn(refusal)
+        else:
+            with self._turn:
+                value = next(self._pass)
         return value if self._plain else to_front(value)
+
+    def _next_or_end(self) -> Any:
+        if self._turn is not None:
+            with self._turn:
+                return next(self._pass, _END)
+        try:
+            return next(self._pass, _END)
+        except ValueError as refusal:
+            return self._next_in_turn(refusal, _END)
 
     def get_next(self, name: str | None = None) -> Any:
         """The next element; OutOfRangeError at the end."""
-        value = next(self._pass, _END)
+        value = self._next_or_end()
         if value is _END:
             raise OutOfRangeError("End of sequence")
         return value if self._plain else to_front(value)
 
     def get_next_as_optional(self) -> Optional:
         """The next element, or an Optional without one at the end."""
-        value = next(self._pass, _END)
+        value = self._next_or_end()
         return Optional.empty(self.element_spec) if value is _END else Optional.from_value(value)
 
     def __enter__(self) -> Iterator:
@@ -146,7 +204,13 @@ class NumpyIterator(Position, _PythonIterator[Any]):
 
     def __next__(self) -> Any:
         """The next element; StopIteration at the end."""
-        return next(self._pass)
+        if self._turn is not None:
+            with self._turn:
+                return next(self._pass)
+        try:
+            return next(self._pass)
+        except ValueError as refusal:
+            return self._next_in_turn(refusal)
 
     def next(self) -> Any:
         """The next element; StopIteration at the end."""

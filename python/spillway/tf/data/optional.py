@@ -38,7 +38,8 @@ class Optional(spillway.Optional):
 
     def has_value(self, name: str | None = None) -> Any:
         """Whether there is an element, as a boolean tensor."""
-        return Tensor(np.asarray(super().has_value()))
+        found: Any = super().has_value()
+        return found if isinstance(found, Tensor) else Tensor(np.asarray(found))
 
     def get_value(self, name: str | None = None) -> Any:
         """The element; InvalidArgumentError when there is none."""

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "spillway/graph/elementwise.h"
+#include "spillway/graph/vector_math.h"
 
 namespace spillway::graph {
 namespace {
@@ -21,11 +21,12 @@ struct Op {
 
 }  // namespace
 
-extern constexpr OpDef expm1_op{.name = "expm1",
-                                .summary = "exp(x) - 1, exact near zero.",
-                                .params = kUnaryParams,
-                                .paths = "math.expm1",
-                                .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
-                                .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
+extern constexpr OpDef expm1_op{
+    .name = "expm1",
+    .summary = "exp(x) - 1, exact near zero.",
+    .params = kUnaryParams,
+    .paths = "math.expm1",
+    .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
+    .loop = math_loop<vector_math::Expm1, Op, decltype(FloatTypes{} | ComplexTypes{})>};
 
 }  // namespace spillway::graph

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "spillway/graph/elementwise.h"
+#include "spillway/graph/vector_math.h"
 
 namespace spillway::graph {
 namespace {
@@ -14,11 +14,12 @@ struct Op {
 
 }  // namespace
 
-extern constexpr OpDef log_op{.name = "log",
-                              .summary = "The natural logarithm.",
-                              .params = kUnaryParams,
-                              .paths = "math.log",
-                              .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
-                              .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
+extern constexpr OpDef log_op{
+    .name = "log",
+    .summary = "The natural logarithm.",
+    .params = kUnaryParams,
+    .paths = "math.log",
+    .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
+    .loop = math_loop<vector_math::Log, Op, decltype(FloatTypes{} | ComplexTypes{})>};
 
 }  // namespace spillway::graph

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "spillway/graph/elementwise.h"
+#include "spillway/graph/vector_math.h"
 
 namespace spillway::graph {
 namespace {
@@ -21,11 +21,12 @@ struct Op {
 
 }  // namespace
 
-extern constexpr OpDef log1p_op{.name = "log1p",
-                                .summary = "log(1 + x), exact near zero.",
-                                .params = kUnaryParams,
-                                .paths = "math.log1p",
-                                .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
-                                .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
+extern constexpr OpDef log1p_op{
+    .name = "log1p",
+    .summary = "log(1 + x), exact near zero.",
+    .params = kUnaryParams,
+    .paths = "math.log1p",
+    .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
+    .loop = math_loop<vector_math::Log1p, Op, decltype(FloatTypes{} | ComplexTypes{})>};
 
 }  // namespace spillway::graph

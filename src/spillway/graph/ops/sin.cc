@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "spillway/graph/elementwise.h"
+#include "spillway/graph/vector_math.h"
 
 namespace spillway::graph {
 namespace {
@@ -14,11 +14,12 @@ struct Op {
 
 }  // namespace
 
-extern constexpr OpDef sin_op{.name = "sin",
-                              .summary = "The sine.",
-                              .params = kUnaryParams,
-                              .paths = "sin math.sin",
-                              .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
-                              .loop = unary_loop<Op, decltype(FloatTypes{} | ComplexTypes{})>};
+extern constexpr OpDef sin_op{
+    .name = "sin",
+    .summary = "The sine.",
+    .params = kUnaryParams,
+    .paths = "sin math.sin",
+    .infer = infer_unary<decltype(FloatTypes{} | ComplexTypes{})>,
+    .loop = math_loop<vector_math::Sin, Op, decltype(FloatTypes{} | ComplexTypes{})>};
 
 }  // namespace spillway::graph

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "spillway/graph/elementwise.h"
+#include "spillway/graph/vector_math.h"
 
 namespace spillway::graph {
 namespace {
@@ -20,6 +20,6 @@ extern constexpr OpDef softplus_op{.name = "softplus",
                                    .params = kUnaryParams,
                                    .paths = "math.softplus nn.softplus",
                                    .infer = infer_unary<FloatTypes>,
-                                   .loop = unary_loop<Op, FloatTypes>};
+                                   .loop = math_loop<vector_math::Softplus, Op, FloatTypes>};
 
 }  // namespace spillway::graph

@@ -241,7 +241,9 @@ class ParallelMapIterator final : public Iterator {
     cpu_ += kWeight * (static_cast<double>(task.cpu_ns) - cpu_);
     const double waits = wall_ / std::max(cpu_, 1000.0);
     const double cpus = Workers::usable_cpus();
-    window_ = std::clamp(static_cast<std::int64_t>(cpus * waits), static_cast<std::int64_t>(cpus),
+    // Native rows leave the CPU to nobody: a second one each is ready when the first is done.
+    const double least = shared_->function->holds_interpreter() ? cpus : 2 * cpus;
+    window_ = std::clamp(static_cast<std::int64_t>(cpus * waits), static_cast<std::int64_t>(least),
                          kMostTuned);
   }
 
@@ -311,8 +313,9 @@ extern constexpr OperatorDef map_operator{
       const std::int64_t calls = context.node().int_param("num_parallel_calls", kSequential);
       // A traced function runs on whole chunks and spreads over the CPUs by itself.
       const FunctionPtr function = context.node().function_param("map_func");
-      if (calls == kSequential || calls == 1 ||
-          (function->pure() && !function->holds_interpreter())) {
+      const bool spreads =
+          function->pure() && !function->holds_interpreter() && !function->row_by_row();
+      if (calls == kSequential || calls == 1 || spreads) {
         return IteratorPtr(std::make_unique<MapIterator>(context, std::move(input)));
       }
       return IteratorPtr(std::make_unique<ParallelMapIterator>(context, std::move(input), calls));

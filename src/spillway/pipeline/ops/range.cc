@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "spillway/graph/number.h"
 #include "spillway/pipeline/access.h"
 
 namespace spillway {
@@ -25,7 +26,9 @@ void fill(std::byte* to, std::int64_t start, std::int64_t step, std::int64_t fir
           std::int64_t rows) {
   auto* out = reinterpret_cast<T*>(to);
   const std::int64_t base = start + step * first;
-  for (std::int64_t i = 0; i < rows; ++i) out[i] = static_cast<T>(base + step * i);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    out[i] = static_cast<T>(static_cast<graph::Wide<T>>(base + step * i));
+  }
 }
 
 using Fill = void (*)(std::byte*, std::int64_t, std::int64_t, std::int64_t, std::int64_t);
@@ -47,6 +50,10 @@ Fill fill_for(DType dtype) {
       return fill<std::uint32_t>;
     case DType::kUInt64:
       return fill<std::uint64_t>;
+    case DType::kFloat16:
+      return fill<graph::Half>;
+    case DType::kBFloat16:
+      return fill<graph::BFloat16>;
     case DType::kFloat32:
       return fill<float>;
     case DType::kFloat64:

@@ -31,6 +31,8 @@ TEST(Range, HasTheTypeAskedFor) {
   check_operator(
       {.build = [] { return range_of(-1, 2, 1, "float32"); }, .expect = {"-1", "0", "1"}});
   EXPECT_EQ(range_of(0, 3, 1, "int8")->structure()->dtype(), DType::kInt8);
+  EXPECT_EQ(range_of(0, 3, 1, "float16")->structure()->dtype(), DType::kFloat16);
+  EXPECT_EQ(range_of(0, 3, 1, "bfloat16")->structure()->dtype(), DType::kBFloat16);
 }
 
 TEST(Range, RefusesAStepOfZero) {
