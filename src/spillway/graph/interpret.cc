@@ -8,27 +8,23 @@ namespace spillway::graph {
 namespace {
 
 using Values = std::unordered_map<const Node*, std::vector<Tensor>>;
+// The paths that steps of read_file were given: values are let go once they are spent.
+using Paths = std::unordered_map<const Node*, Tensor>;
 
 // The path whose bytes the operands were made from; empty: none.
-std::string file_behind(std::vector<Operand> operands, const Graph& graph, const Values& values) {
+std::string file_behind(std::vector<Operand> operands, const Graph& graph, const Paths& paths) {
   std::unordered_map<const Node*, const std::vector<Operand>*> inputs;
   for (const auto& [node, own] : graph.order()) inputs[node.get()] = &own;
   while (!operands.empty()) {
     const Operand operand = operands.back();
     operands.pop_back();
+    if (const auto path = paths.find(operand.node.get()); path != paths.end()) {
+      return std::string(path->second.string_at(0));
+    }
     const auto found = inputs.find(operand.node.get());
     if (found == inputs.end()) continue;
-    const std::vector<Operand>& from = *std::exchange(found->second, nullptr);
+    operands.insert(operands.end(), found->second->begin(), found->second->end());
     inputs.erase(found);  // once each
-    if (operand.node->op().name != "read_file") {
-      operands.insert(operands.end(), from.begin(), from.end());
-      continue;
-    }
-    const auto path = values.find(from[0].node.get());
-    const Tensor* const value = path != values.end()
-                                    ? &path->second[static_cast<std::size_t>(from[0].output)]
-                                    : from[0].value();
-    if (value != nullptr) return std::string(value->string_at(0));
   }
   return {};
 }
@@ -38,7 +34,9 @@ std::string file_behind(std::vector<Operand> operands, const Graph& graph, const
 Result<std::vector<Tensor>> interpret(const Graph& graph, std::span<const Tensor> parameters,
                                       const AccountPtr& account, Buffer::Ask ask,
                                       const Call& call) {
+  static const OpDef* const reads = find_op("read_file");
   Values values;
+  Paths paths;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     values[graph.parameters()[i].get()] = {parameters[i]};
   }
@@ -53,12 +51,13 @@ Result<std::vector<Tensor>> interpret(const Graph& graph, std::span<const Tensor
     std::vector<Tensor> inputs;
     inputs.reserve(operands.size());
     for (const Operand& input : operands) inputs.push_back(value_of(input));
+    if (&node->op() == reads) paths[node.get()] = inputs[0];
     auto made = run_op(node->op(), inputs, node->attrs(), account, ask, call);
     if (!made.ok()) {
       Status error = std::move(made).status().at(node->op().name);
       if (error.info().line.empty()) error.edit().line = node->line();
       if (error.kind() == ErrorKind::kData && error.info().file.empty()) {
-        error.edit().file = file_behind(operands, graph, values);
+        error.edit().file = file_behind(operands, graph, paths);
       }
       return error;
     }

@@ -115,7 +115,7 @@ def decode_webp(d: Draw, f: str) -> str:
 
 @case("io.decode_image image.decode_image", weight=2)
 def decode_image(d: Draw, f: str) -> str:
-    more = d.choice(("", ", dtype=tf.uint16", ", dtype=tf.float32"))
+    more = d.choice(("", ", dtype=tf.uint16", ", dtype=tf.float32", ", dtype=tf.int32"))
     more += d.choice(("", ", expand_animations=False"))
     return f"tf.{f}({contents(d, jpeg, png, gif, upright, WEBP)}, {channels(d)}{more})"
 
