@@ -13,7 +13,7 @@ gfile = tf.io.gfile
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     path = str(tmp_path / "new" / "folder" / "a")
-    assert tf.io.write_file(path, b"a\0b") is None
+    tf.io.write_file(path, b"a\0b")
     assert tf.io.read_file(path).numpy() == b"a\0b"
     assert tf.io.matching_files(str(tmp_path / "*" / "*" / "*")).numpy().tolist() == [path.encode()]
 

@@ -7,7 +7,8 @@ from typing import Any
 from spillway.dtypes import as_dtype
 from spillway.native_ops import call
 from spillway.native_ops import names as _names
-from spillway.tensor_convert import refuse, to_tensor
+from spillway.ops._image_colors import convert_image_dtype
+from spillway.tensor_convert import to_tensor
 
 _DECODED = ("uint8", "uint16", "float32")
 
@@ -28,7 +29,7 @@ def decode_image(
     >>> decode_image(png, channels=3).shape
     TensorShape([1, 2, 3])
     """
-    wanted = as_dtype(dtype).name
-    if wanted not in _DECODED:
-        refuse("ValueError", f"decode_image: dtype must be one of {', '.join(_DECODED)}: {wanted}")
-    return call("decode_image", to_tensor(contents), channels or 0, wanted, bool(expand_animations))
+    wanted = as_dtype(dtype)
+    made = wanted.name if wanted.name in _DECODED else "uint16"
+    x = call("decode_image", to_tensor(contents), channels or 0, made, bool(expand_animations))
+    return x if made == wanted.name else convert_image_dtype(x, wanted)

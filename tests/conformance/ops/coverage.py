@@ -14,6 +14,7 @@ from .table import ELSEWHERE, TABLE
 UNDER_OTHERS = {
     *("bytes_split", "ones_like", "zeros_like", "spread", "spread_strings"),
     *("strided_slice", "strided_slice_strings"),  # subscripts: programs of functions
+    *("matching_files", "read_file"),  # files: tests/test_tf_files.py
 }
 
 Data = dict[str, Any]

@@ -47,16 +47,22 @@ def png(d: Draw) -> bytes:
 
 
 def gif(d: Draw) -> bytes:
-    return GIF + FRAME * d.choice((1, 1, 3)) + b";"
+    frames: int = d.choice((1, 1, 3))
+    return GIF + FRAME * frames + b";"
 
 
-def bmp(d: Draw) -> bytes:
+def bmp(d: Draw, turned: bool = True) -> bytes:
     bits = d.choice((8, 24, 32))
     height, width = d.choice(SIZES)
     rows = (bits // 8 * width + 3) // 4 * 4 * height
-    up = -height if d.chance(0.3) else height
+    up = -height if turned and d.chance(0.3) else height
     head = struct.pack("<2sIIIIiiHH24x", b"BM", 54 + rows, 0, 54, 40, width, up, 1, bits)
     return head + bytes(i * 7 % 256 for i in range(rows + (1 if d.chance(0.1) else 0)))
+
+
+def upright(d: Draw) -> bytes:
+    """TensorFlow crashes on others that it converts to floats."""
+    return bmp(d, turned=False)
 
 
 def contents(d: Draw, *makers: object) -> str:
@@ -109,9 +115,9 @@ def decode_webp(d: Draw, f: str) -> str:
 
 @case("io.decode_image image.decode_image", weight=2)
 def decode_image(d: Draw, f: str) -> str:
-    more = d.choice(("", ", dtype=tf.uint16", ", dtype=tf.float32"))
+    more = d.choice(("", ", dtype=tf.uint16", ", dtype=tf.float32", ", dtype=tf.int32"))
     more += d.choice(("", ", expand_animations=False"))
-    return f"tf.{f}({contents(d, jpeg, png, gif, bmp, WEBP)}, {channels(d)}{more})"
+    return f"tf.{f}({contents(d, jpeg, png, gif, upright, WEBP)}, {channels(d)}{more})"
 
 
 @case("io.extract_jpeg_shape image.extract_jpeg_shape")
