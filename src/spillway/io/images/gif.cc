@@ -107,6 +107,7 @@ class Blocks {
     SW_RETURN_IF_ERROR(take_palette(byte(at_ - 1), frame.palette));
     if (frame.palette.colors == 0) frame.palette = screen_;
     if (frame.palette.colors == 0) return corrupt(bytes_, began, "missing color map for a frame");
+    if (!have(1)) return too_short(bytes_, "the description of a frame");
     frame.data_at = at_++;
     return pass_data();
   }

@@ -150,6 +150,13 @@ TEST(Gif, RefusesABombBeforeItMakesRoom) {
   EXPECT_EQ(decode_image(file, {}, 100'000).status.kind(), ErrorKind::kResource);
 }
 
+TEST(Gif, MayBeCutAnywhere) {
+  const std::string file = gif_of({{.indices = "\1\1\1\1"}});
+  for (std::size_t size = 4; size + 1 < file.size(); ++size) {
+    EXPECT_FALSE(decode_image(file.substr(0, size)).status.ok()) << size;
+  }
+}
+
 TEST(Gif, OutlivesDamage) {
   check_damage(gif_of({{.width = 20, .height = 9, .indices = std::string(180, '\2')}}));
 }
