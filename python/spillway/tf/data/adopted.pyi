@@ -96,6 +96,38 @@ class Adopted(spillway.Dataset):
         **policy: Any,
     ) -> Dataset: ...
     @staticmethod
+    def fixed_length_records(
+        filenames: Any,
+        record_bytes: Any,
+        header_bytes: Any = ...,
+        footer_bytes: Any = ...,
+        buffer_size: Any = ...,
+        compression_type: Any = ...,
+        name: str | None = ...,
+        **policy: Any,
+    ) -> Dataset: ...
+    @staticmethod
+    def from_npy(paths: Any, name: str | None = ..., **policy: Any) -> Dataset: ...
+    @staticmethod
+    def npy_rows(filenames: Any, name: str | None = ..., **policy: Any) -> Dataset: ...
+    @staticmethod
+    def text_lines(
+        filenames: Any,
+        compression_type: Any = ...,
+        buffer_size: Any = ...,
+        name: str | None = ...,
+        **policy: Any,
+    ) -> Dataset: ...
+    @staticmethod
+    def tf_record(
+        filenames: Any,
+        compression_type: Any = ...,
+        buffer_size: Any = ...,
+        resynchronise: bool = ...,
+        name: str | None = ...,
+        **policy: Any,
+    ) -> Dataset: ...
+    @staticmethod
     def list_files(
         file_pattern: Any,
         shuffle: bool | None = ...,
