@@ -127,7 +127,7 @@ std::int64_t parts_worth(double products) {
 
 template <class T>
 Gemm<T>::Gemm(const Product& product, Simd level) : product_(product) {
-  Product& p = product_;
+  const Product& p = product_;
   if constexpr (kComplex<T>) {
     run_ = run_complex<T>;
   } else {
@@ -136,7 +136,7 @@ Gemm<T>::Gemm(const Product& product, Simd level) : product_(product) {
     const bool few_rows = deep && p.m < kNarrow && p.b.row == 1;
     const bool dots = (deep && p.n < kNarrow && p.a.column == 1) || few_rows;
     swapped_ = dots ? p.n >= kNarrow || p.a.column != 1 : p.n < kNarrow && p.m > p.n;
-    if (swapped_) transpose(p);
+    if (swapped_) transpose(product_);
     blocks_ = blocks_of<T>(p);
     if (dots) blocks_.depth = p.b.row == 1 ? p.k : std::min(p.k, kDotDepth);
     scratch_ = scratch_of<T>(p, blocks_, dots);

@@ -168,7 +168,11 @@ template <class Level, class T>
           d.column =
               in_place ? reinterpret_cast<const A*>(t.b + j * p.b.column + k) : copy + j * block;
           d.sums = sums + (r * t.n + j) * kDotLanes;
-          four ? Level::template dots<A, 4>(d) : Level::template dots<A, 1>(d);
+          if (four) {
+            Level::template dots<A, 4>(d);
+          } else {
+            Level::template dots<A, 1>(d);
+          }
         }
         r += four ? 4 : 1;
       }

@@ -146,6 +146,7 @@ StageStats& Run::nested_stats(const std::string& name, const Node& node, bool as
 std::vector<const Run::Nested*> Run::nested() const {
   const MutexLock lock(mutex_);
   std::vector<const Nested*> out;
+  out.reserve(nested_.size());
   for (const Nested& each : nested_) out.push_back(&each);
   return out;
 }

@@ -49,7 +49,7 @@ Status infer(Infer& c) {
   if (dims[0] == kUnknownDim && c.input(2).shape.has_rank()) dims[0] = c.input(2).shape[0];
   if (image.shape.has_rank()) dims[3] = image.shape[3];
   for (int i = 0; i < 2; ++i) {
-    auto& dim = dims[static_cast<std::size_t>(i + 1)];
+    std::int64_t& dim = dims[i == 0 ? 1 : 2];
     if (const Tensor* known = c.constant(3)) {
       dim = integer_at(known->dtype(), known->data(), i);
       if (dim <= 0) return invalid_argument("crop dimensions must be positive: ", dim);

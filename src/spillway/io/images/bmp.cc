@@ -99,6 +99,6 @@ Status decode(ImageBytes bytes, const DecodeOptions& options, Workspace& /*works
 
 }  // namespace
 
-extern const ImageCodec bmp_codec{ImageFormat::kBmp, claims, read_info, decode};
+extern const ImageCodec kBmpCodec{ImageFormat::kBmp, claims, read_info, decode};
 
 }  // namespace spillway

@@ -312,6 +312,6 @@ Status decode(ImageBytes bytes, const DecodeOptions& options, Workspace& /*works
 
 }  // namespace
 
-extern const ImageCodec gif_codec{ImageFormat::kGif, claims, read_info, decode};
+extern const ImageCodec kGifCodec{ImageFormat::kGif, claims, read_info, decode};
 
 }  // namespace spillway

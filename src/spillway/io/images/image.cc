@@ -2,11 +2,11 @@
 
 namespace spillway {
 
-extern const ImageCodec bmp_codec;
-extern const ImageCodec gif_codec;
-extern const ImageCodec jpeg_codec;
-extern const ImageCodec png_codec;
-extern const ImageCodec webp_codec;
+extern const ImageCodec kBmpCodec;
+extern const ImageCodec kGifCodec;
+extern const ImageCodec kJpegCodec;
+extern const ImageCodec kPngCodec;
+extern const ImageCodec kWebpCodec;
 
 std::string_view name_of(ImageFormat format) {
   switch (format) {
@@ -25,7 +25,7 @@ std::string_view name_of(ImageFormat format) {
 }
 
 const ImageCodec* find_image_codec(ImageBytes bytes) {
-  for (const ImageCodec* codec : {&jpeg_codec, &png_codec, &gif_codec, &bmp_codec, &webp_codec}) {
+  for (const ImageCodec* codec : {&kJpegCodec, &kPngCodec, &kGifCodec, &kBmpCodec, &kWebpCodec}) {
     if (codec->claims(bytes)) return codec;
   }
   return nullptr;

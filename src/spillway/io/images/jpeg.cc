@@ -204,6 +204,6 @@ Status decode(ImageBytes bytes, const DecodeOptions& options, Workspace& workspa
 
 }  // namespace
 
-extern const ImageCodec jpeg_codec{ImageFormat::kJpeg, claims, read_info, decode};
+extern const ImageCodec kJpegCodec{ImageFormat::kJpeg, claims, read_info, decode};
 
 }  // namespace spillway

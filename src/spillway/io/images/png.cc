@@ -149,6 +149,6 @@ Status decode(ImageBytes bytes, const DecodeOptions& options, Workspace& workspa
 
 }  // namespace
 
-extern const ImageCodec png_codec{ImageFormat::kPng, claims, read_info, decode};
+extern const ImageCodec kPngCodec{ImageFormat::kPng, claims, read_info, decode};
 
 }  // namespace spillway

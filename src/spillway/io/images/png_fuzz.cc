@@ -1,9 +1,9 @@
 #include "spillway/testing/image_fuzz.h"
 
 namespace spillway {
-extern const ImageCodec png_codec;
+extern const ImageCodec kPngCodec;
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return spillway::testing::fuzz_image(data, size, spillway::png_codec);
+  return spillway::testing::fuzz_image(data, size, spillway::kPngCodec);
 }

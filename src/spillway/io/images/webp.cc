@@ -123,6 +123,6 @@ Status decode(ImageBytes bytes, const DecodeOptions& options, Workspace& workspa
 
 }  // namespace
 
-extern const ImageCodec webp_codec{ImageFormat::kWebp, claims, read_info, decode};
+extern const ImageCodec kWebpCodec{ImageFormat::kWebp, claims, read_info, decode};
 
 }  // namespace spillway
