@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <vector>
 
 namespace spillway::testing {
@@ -63,7 +64,6 @@ std::vector<T> multiply(const Product& p, const Operands<T>& x, Simd level, bool
   std::vector<std::byte> scratch(gemm.scratch() + kGuard, std::byte{0xab});
   std::vector<T> c(static_cast<std::size_t>(p.m * p.n) + 1);
   std::memset(static_cast<void*>(c.data()), 0xab, c.size() * sizeof(T));
-  const T guard = c.back();
   if (in_parts) {
     for (std::int64_t part = gemm.parts(); part-- > 0;) {
       gemm.run_part(part, x.a.data(), x.b.data(), c.data(), scratch.data());
@@ -71,7 +71,7 @@ std::vector<T> multiply(const Product& p, const Operands<T>& x, Simd level, bool
   } else {
     gemm.run(x.a.data(), x.b.data(), c.data(), scratch.data());
   }
-  EXPECT_EQ(std::memcmp(&guard, &c.back(), sizeof(T)), 0);
+  for (const std::byte b : std::as_bytes(std::span(&c.back(), 1))) EXPECT_EQ(b, std::byte{0xab});
   for (std::size_t i = gemm.scratch(); i < scratch.size(); ++i)
     EXPECT_EQ(scratch[i], std::byte{0xab});
   c.pop_back();

@@ -84,6 +84,7 @@ TEST(File, MoreFilesAreReadThanMayBeOpen) {
   few.rlim_cur = static_cast<rlim_t>(highest) + 8;
   close(highest);
   std::vector<std::string> paths;
+  paths.reserve(100);
   for (int i = 0; i < 100; ++i) {
     paths.push_back(folder.write(std::to_string(i), std::to_string(i)));
   }

@@ -43,6 +43,7 @@ Totals after(const NodePtr& node, std::size_t events = 10'000) {
 
 std::vector<std::string> entries(const Audit& audit) {
   std::vector<std::string> out;
+  out.reserve(audit.entries.size());
   for (const AuditEntry& entry : audit.entries) {
     out.push_back(entry.outcome + " " + entry.why.info().stage + " " +
                   std::to_string(entry.weight));

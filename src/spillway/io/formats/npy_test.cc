@@ -46,7 +46,7 @@ TEST(Npy, ReadsAnyRows) {
       npy("{'descr': '<i4', 'fortran_order': False, 'shape': (3, 3), }", bytes_of(kItems));
   EXPECT_EQ(rows_of<std::int32_t>(content, 0, 3), kItems);
   EXPECT_EQ(rows_of<std::int32_t>(content, 1, 1), (std::vector<std::int32_t>{10, 11, 12}));
-  for (const char version : {2, 3}) {
+  for (const char version : {'\2', '\3'}) {
     EXPECT_EQ(rows_of<std::int32_t>(npy("{\"shape\": (3L,3L), 'descr':'<i4',"
                                         "'fortran_order':False}",
                                         bytes_of(kItems), version),

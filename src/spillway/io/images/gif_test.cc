@@ -118,7 +118,9 @@ TEST(Gif, LearnsCodesUntilTheyAreFull) {
     const std::int64_t take = std::min(left, longest);
     code(take == 1 ? 1 : static_cast<unsigned>(take + 4));
     left -= take;
-    if (next < 4096 && ++next == 1U << bits && bits < 12) ++bits;
+    if (next == 4096) continue;
+    ++next;
+    if (next == 1U << bits && bits < 12) ++bits;
   }
   code(5);
   data += static_cast<char>(window);

@@ -34,7 +34,6 @@ TEST_F(TfRecordOperator, ABadFileIsOneErrorInItsPlaceAndTheNextFollows) {
 }
 
 TEST_F(TfRecordOperator, MayGoOnInTheSameFile) {
-  const std::string path = file("a", {"one", "two", "three"});
   std::string content = framed_tfrecord("one") + framed_tfrecord("two") + framed_tfrecord("three");
   content[19 + 12] = 'T';
   const auto paths = files({folder_.write("a", content)});
