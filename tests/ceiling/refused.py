@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -37,6 +38,19 @@ def element_larger_than_the_limit(limit: int) -> Facts:
 
     seen, text = refusal(sw.Dataset.range(5).map(make), sw.errors.ElementTooLarge, "limit", "map")
     return Facts(seen, range(3), "ElementTooLarge", {"text": text})
+
+
+@case(limit=64 * MIB)
+def file_larger_than_the_limit(limit: int) -> Facts:
+    """A file that a traced function would read whole is refused by name before it is read."""
+    import spillway.tf as tf
+
+    with tempfile.NamedTemporaryFile() as file:
+        file.truncate(16 * limit)  # holes: no disk is used
+        whole = sw.Dataset.from_tensors(file.name).map(lambda path: tf.io.read_file(path))
+        words = ("limit", "map", file.name)
+        seen, text = refusal(whole, sw.errors.ElementTooLarge, *words)
+    return Facts(seen, [], "ElementTooLarge", {"text": text})
 
 
 @case(limit=64 * MIB)

@@ -9,11 +9,22 @@ constexpr std::int64_t kMostRows = 4096;  // a chunk: their offsets take 32 KB
 constexpr std::size_t kLeastBytes = 4096;
 constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
 
+// By the parameters `compression_type` and `buffer_size`.
+Result<std::unique_ptr<ByteStream>> open_stream(const Node& node, FilePtr file,
+                                                const AccountPtr& account) {
+  SW_ASSIGN(const Compression compression,
+            compression_named(node.string_param("compression_type", "")));
+  const std::int64_t buffer = node.int_param("buffer_size", 0);
+  return ByteStream::open(std::move(file), compression, account, static_cast<std::size_t>(buffer));
+}
+
 class FileRowsIterator final : public Iterator {
  public:
-  FileRowsIterator(const OpenContext& context, FileRows rows, bool resynchronise)
+  FileRowsIterator(const OpenContext& context, std::vector<std::string> files, ReadRecords read,
+                   bool resynchronise)
       : Iterator(context.stage(), context.epoch()),
-        rows_(std::move(rows)),
+        files_(std::move(files)),
+        read_(std::move(read)),
         resynchronise_(resynchronise),
         context_(context) {}
 
@@ -21,7 +32,7 @@ class FileRowsIterator final : public Iterator {
     if (!pending_.ok()) return failed(std::exchange(pending_, Status()));
     for (;;) {
       if (reader_ == nullptr) {
-        if (file_ >= rows_.files.size()) return end_of_data();
+        if (file_ >= files_.size()) return end_of_data();
         if (Status opened = open(); !opened.ok()) return failed(std::move(opened));
       }
       StringRows out(account(), std::clamp<std::int64_t>(demand.rows, 1, kMostRows),
@@ -45,7 +56,7 @@ class FileRowsIterator final : public Iterator {
   }
   Status restore(StateReader& in) override {
     std::int64_t file = 0;
-    SW_RETURN_IF_ERROR(in.get_count(file, static_cast<std::int64_t>(rows_.files.size())));
+    SW_RETURN_IF_ERROR(in.get_count(file, static_cast<std::int64_t>(files_.size())));
     SW_RETURN_IF_ERROR(in.get_count(position_));
     SW_RETURN_IF_ERROR(in.get_count(ordinal_));
     file_ = static_cast<std::size_t>(file);
@@ -54,9 +65,10 @@ class FileRowsIterator final : public Iterator {
 
  private:
   Status open() {
-    const std::string& path = rows_.files[file_];
+    const std::string& path = files_[file_];
     SW_ASSIGN(FilePtr file, open_file(path));
-    SW_ASSIGN(reader_, rows_.open(std::move(file), account()));
+    SW_ASSIGN(auto stream, open_stream(stage().node(), std::move(file), account()));
+    SW_ASSIGN(reader_, read_(std::move(stream)));
     scope_ = context_.source_scope(path);
     if (position_ > 0) SW_RETURN_IF_ERROR(reader_->seek(static_cast<std::uint64_t>(position_)));
     return {};
@@ -81,7 +93,7 @@ class FileRowsIterator final : public Iterator {
   Status failed(Status error) {
     if (!is_position(error)) return error;
     ErrorInfo& info = error.edit();
-    if (info.file.empty()) info.file = rows_.files[file_];
+    if (info.file.empty()) info.file = files_[file_];
     if (info.index < 0) info.index = ordinal_;
     if (info.origin.empty()) info.origin = context_.source_scope(info.file)->source;
     ++ordinal_;
@@ -94,7 +106,8 @@ class FileRowsIterator final : public Iterator {
     return error;
   }
 
-  const FileRows rows_;
+  const std::vector<std::string> files_;
+  const ReadRecords read_;
   const bool resynchronise_;
   const OpenContext context_;
   std::size_t file_ = 0;
@@ -107,8 +120,11 @@ class FileRowsIterator final : public Iterator {
 
 }  // namespace
 
-Result<IteratorPtr> open_file_rows(const OpenContext& context, FileRows rows, bool resynchronise) {
-  return IteratorPtr(std::make_unique<FileRowsIterator>(context, std::move(rows), resynchronise));
+Result<IteratorPtr> open_file_rows(const OpenContext& context, ReadRecords read,
+                                   bool resynchronise) {
+  SW_ASSIGN(auto files, files_param(context.node(), kFilesParam.name));
+  return IteratorPtr(std::make_unique<FileRowsIterator>(context, std::move(files), std::move(read),
+                                                        resynchronise));
 }
 
 Result<std::vector<std::string>> files_param(const Node& node, std::string_view name) {
@@ -123,14 +139,6 @@ Result<std::vector<std::string>> files_param(const Node& node, std::string_view 
   files.reserve(static_cast<std::size_t>(names.count()));
   for (std::int64_t i = 0; i < names.count(); ++i) files.emplace_back(names.string_at(i));
   return files;
-}
-
-Result<std::unique_ptr<ByteStream>> open_stream(const Node& node, FilePtr file,
-                                                const AccountPtr& account) {
-  SW_ASSIGN(const Compression compression,
-            compression_named(node.string_param("compression_type", "")));
-  const std::int64_t buffer = node.int_param("buffer_size", 0);
-  return ByteStream::open(std::move(file), compression, account, static_cast<std::size_t>(buffer));
 }
 
 Result<Inferred> infer_file_rows(const Node& node) {

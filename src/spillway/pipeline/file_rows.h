@@ -9,26 +9,21 @@
 
 namespace spillway {
 
-// What the sources over files share: a list of files, read one after the other, each by a format.
-struct FileRows {
-  std::vector<std::string> files;
-  // The reader of an opened file.
-  std::function<Result<RecordReaderPtr>(FilePtr file, const AccountPtr& account)> open;
-};
+// Turns an opened file's content into records: a format of io/formats.
+using ReadRecords = std::function<Result<RecordReaderPtr>(std::unique_ptr<ByteStream>)>;
 
-// Strings, one a record. A file that cannot be opened or read is one error in its place; then the
-// next file follows, or, with `resynchronise`, the next good record of the same file. A checkpoint
-// is a file and a position in it.
-Result<IteratorPtr> open_file_rows(const OpenContext& context, FileRows rows,
+// What the sources over files share: the files of the parameter `filenames`, read one after the
+// other. Strings, one a record. A file that cannot be opened or read is one error in its place;
+// then the next file follows, or, with `resynchronise`, the next good record of the same file. A
+// checkpoint is a file and a position in it.
+Result<IteratorPtr> open_file_rows(const OpenContext& context, ReadRecords read,
                                    bool resynchronise = false);
 
 // The value of a parameter that names files: a string or any number of them. A refusal in
 // TensorFlow's class otherwise.
 Result<std::vector<std::string>> files_param(const Node& node, std::string_view name);
-// The stream over an opened file, by the parameters `compression_type` and `buffer_size`.
-Result<std::unique_ptr<ByteStream>> open_stream(const Node& node, FilePtr file,
-                                                const AccountPtr& account);
-// Refuses wrong ones of these when the node is built; the elements are string scalars.
+// Refuses wrong values of the parameters below when the node is built; the elements are string
+// scalars.
 Result<Inferred> infer_file_rows(const Node& node);
 
 // The parameters every such source begins with.

@@ -48,9 +48,12 @@ class Position:
         # came: it would cost a third of the time of a small element.
         self._turn: Any = None
 
-    def _next_in_turn(self, refusal: ValueError, *default: Any) -> Any:
-        """The next element once the thread that is waiting for one has it."""
-        if not _is_busy(refusal):
+    def _next_in_turn(self, refusal: ValueError | None, *default: Any) -> Any:
+        """The next element once the thread that is waiting for one has it.
+
+        One that saw no lock may be under way still, whoever has the lock: it is waited for.
+        """
+        if refusal is not None and not _is_busy(refusal):
             raise refusal
         with _SHARING:
             self._turn = self._turn or threading.RLock()
@@ -150,14 +153,12 @@ class Iterator(Position, _PythonIterator[Any]):
             except ValueError as refusal:
                 value = self._next_in_turn(refusal)
         else:
-            with self._turn:
-                value = next(self._pass)
+            value = self._next_in_turn(None)
         return value if self._plain else to_front(value)
 
     def _next_or_end(self) -> Any:
         if self._turn is not None:
-            with self._turn:
-                return next(self._pass, _END)
+            return self._next_in_turn(None, _END)
         try:
             return next(self._pass, _END)
         except ValueError as refusal:
@@ -205,8 +206,7 @@ class NumpyIterator(Position, _PythonIterator[Any]):
     def __next__(self) -> Any:
         """The next element; StopIteration at the end."""
         if self._turn is not None:
-            with self._turn:
-                return next(self._pass)
+            return self._next_in_turn(None)
         try:
             return next(self._pass)
         except ValueError as refusal:

@@ -19,14 +19,19 @@ Status infer(Infer& c) {
 Status compute(Compute& c) {
   SW_ASSIGN(const FilePtr file, open_file(std::string(c.inputs[0].string_at(0))));
   SW_ASSIGN(BufferPtr offsets, Buffer::share(c.account, 2 * sizeof(std::int64_t), c.ask));
-  SW_ASSIGN(BufferPtr bytes, Buffer::share(c.account, file->size(), c.ask));
+  auto reserved = Buffer::share(c.account, file->size(), c.ask);
+  if (!reserved.ok()) {
+    reserved.error().edit().file = file->path();
+    return std::move(reserved).status();
+  }
+  const BufferPtr bytes = std::move(reserved).value();
   SW_ASSIGN(const std::size_t got, file->read(0, {bytes->data(), bytes->size()}));
   auto* const ends = reinterpret_cast<std::int64_t*>(offsets->data());
   ends[0] = 0;
   ends[1] = static_cast<std::int64_t>(got);
   offsets->touch();
   bytes->touch();
-  c.outputs.push_back(Tensor::of_strings(Shape(), {std::move(offsets), std::move(bytes)}));
+  c.outputs.push_back(Tensor::of_strings(Shape(), {std::move(offsets), bytes}));
   return {};
 }
 

@@ -43,17 +43,13 @@ extern constexpr OperatorDef fixed_length_records_operator{
     .ratio = Ratio::kSource,
     .infer = infer,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
-      const NodePtr node = context.stage()->node_ptr();
-      SW_ASSIGN(auto files, files_param(*node, kFilesParam.name));
-      const FixedLength lengths{static_cast<std::uint64_t>(node->int_param("record_bytes")),
-                                static_cast<std::uint64_t>(node->int_param("header_bytes")),
-                                static_cast<std::uint64_t>(node->int_param("footer_bytes"))};
-      const auto open = [node, lengths](FilePtr file,
-                                        const AccountPtr& account) -> Result<RecordReaderPtr> {
-        SW_ASSIGN(auto stream, open_stream(*node, std::move(file), account));
+      const Node& node = context.node();
+      const FixedLength lengths{static_cast<std::uint64_t>(node.int_param("record_bytes")),
+                                static_cast<std::uint64_t>(node.int_param("header_bytes")),
+                                static_cast<std::uint64_t>(node.int_param("footer_bytes"))};
+      return open_file_rows(context, [lengths](std::unique_ptr<ByteStream> stream) {
         return read_fixed_length(std::move(stream), lengths);
-      };
-      return open_file_rows(context, {std::move(files), open});
+      });
     }};
 
 }  // namespace spillway

@@ -25,13 +25,7 @@ extern constexpr OperatorDef text_lines_operator{
     .ratio = Ratio::kSource,
     .infer = infer_file_rows,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
-      const NodePtr node = context.stage()->node_ptr();
-      SW_ASSIGN(auto files, files_param(*node, kFilesParam.name));
-      const auto open = [node](FilePtr file, const AccountPtr& account) -> Result<RecordReaderPtr> {
-        SW_ASSIGN(auto stream, open_stream(*node, std::move(file), account));
-        return read_text_lines(std::move(stream));
-      };
-      return open_file_rows(context, {std::move(files), open});
+      return open_file_rows(context, read_text_lines);
     }};
 
 }  // namespace spillway
