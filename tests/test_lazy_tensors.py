@@ -36,6 +36,21 @@ def test_a_sum_of_more_than_memory_runs_in_pieces_and_the_same_everywhere() -> N
     assert abs(total) < 5 * (40_000_000**0.5)
 
 
+def test_a_map_that_found_no_memory_goes_on_with_the_same_element() -> None:
+    with sw.configure(memory_limit="64MiB"):
+        ds = sw.Dataset.range(4).map(
+            lambda x: tf.zeros([5, 1024, 1024]) + tf.cast(x, tf.float32)
+        )
+        it = iter(ds)
+        kept = [next(it), next(it)]
+        with pytest.raises(sw.errors.BudgetError):
+            next(it)
+        kept.clear()
+        assert [float(next(it)[0, 0, 0]) for _ in range(2)] == [2.0, 3.0]
+        audit = ds.audit()
+        assert (audit.delivered, audit.failed, audit.dropped) == (4, 0, 0)
+
+
 def test_long_chains_of_tensors_neither_recurse_nor_grow_without_end() -> None:
     x = tf.zeros([100, 1000])
     for _ in range(5000):

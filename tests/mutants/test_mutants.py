@@ -17,8 +17,10 @@ from spillway import _native
 from tests.ceiling.harness import fence
 
 ROOT = Path(__file__).resolve().parents[2]
+CPP_TESTS = ROOT / "build" / "dev" / "spillway_tests"
 CEILING = "tests/ceiling/test_ceiling.py::test_the_limit_holds_and_every_element_arrives_once"
 
+# A test of Python's, or of C++'s by its name.
 MUTANTS = {
     "ceiling_off": f"{CEILING}[shuffle_of_a_generator]",
     "error_dropped": "tests/test_dataset.py::"
@@ -29,6 +31,7 @@ MUTANTS = {
     "test_a_saved_iterator_goes_on_in_an_equal_pipeline[7]",
     "lost_at_restore": "tests/test_dataset.py::"
     "test_a_saved_iterator_goes_on_in_an_equal_pipeline[7]",
+    "lost_when_refused": "Take.DoesNotCountAnError",
     "files_open_to_all": "tests/test_dataset.py::"
     "test_quarantine_keeps_the_input_and_can_be_run_again",
     "effect_traced": "tests/test_functions.py::"
@@ -44,8 +47,12 @@ MUTANTS = {
 def test_a_broken_promise_is_noticed(name: str) -> None:
     if MUTANTS[name].startswith(CEILING) and not fence():
         pytest.skip("no memory cgroup and no RLIMIT_DATA to be had here")
+    cpp = not MUTANTS[name].startswith("tests/")
+    if cpp and not CPP_TESTS.exists():
+        pytest.skip("the C++ tests are not built here")
+    pytest_ = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", MUTANTS[name]]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", MUTANTS[name]],
+        [str(CPP_TESTS), f"--gtest_filter={MUTANTS[name]}"] if cpp else pytest_,
         cwd=ROOT,
         env={**os.environ, "SPILLWAY_TEST_MUTANT": name},
         capture_output=True,
@@ -54,7 +61,7 @@ def test_a_broken_promise_is_noticed(name: str) -> None:
         check=False,
     )
     assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout[-2000:]
-    assert "1 failed" in done.stdout
+    assert ("1 FAILED TEST" if cpp else "1 failed") in done.stdout
 
 
 def test_every_mutant_of_the_engine_has_its_test() -> None:

@@ -11,6 +11,7 @@
 #include "spillway/base/test_point.h"
 #include "spillway/memory/activity.h"
 #include "spillway/memory/machine.h"
+#include "spillway/memory/scoped_refusal.h"
 
 namespace spillway {
 namespace {
@@ -145,6 +146,9 @@ Result<Reservation> Account::reserve(std::size_t bytes) {
   bool collected = false;
   int found_waiting = 0;
   const bool outside = !Working::here();
+#ifdef SW_TEST_POINTS
+  if (ScopedRefusal::is_due()) return budget_.refusal(*this, bytes);
+#endif
   for (;;) {
     {
       Reservation out;

@@ -29,7 +29,7 @@ std::int64_t leading_dimension(const Structure& element) {
 
 ElementRows::ElementRows(IteratorPtr below, const Node& input, StructurePtr structure,
                          std::string source, std::int64_t epoch)
-    : input_(std::move(below)),
+    : input_(std::move(below), Input::Habit::kHolds),
       overpull_(may_overpull(input)),
       structure_(std::move(structure)),
       source_(std::move(source)),
@@ -126,14 +126,23 @@ void ElementRows::advance() {
   }
 }
 
+void ElementRows::done() {
+  done_position_ = input_.position() - elements_.rows() + at_;
+  done_inner_ = inner_;
+  input_.forget_before(done_position_);
+}
+
 Status ElementRows::save(StateWriter& out) const {
-  out.put(inner_);
-  return input_.save(out, input_.position() - elements_.rows() + at_);
+  out.put(done_inner_);
+  return input_.save(out, done_position_);
 }
 
 Status ElementRows::restore(StateReader& in) {
   SW_RETURN_IF_ERROR(in.get_count(inner_));
-  return input_.restore(in);
+  SW_RETURN_IF_ERROR(input_.restore(in));
+  done_position_ = input_.position();
+  done_inner_ = inner_;
+  return {};
 }
 
 }  // namespace spillway

@@ -14,7 +14,7 @@ StructurePtr unbatched_structure(const StructurePtr& element);
 std::int64_t leading_dimension(const Structure& element);
 
 // An input whose elements are taken apart along their leading dimension. Rows are views of their
-// element. What was pulled and not yet handed out is in the state as a position and an offset.
+// element. A state is a position and an offset: where done() was last said.
 class ElementRows {
  public:
   // `structure` of the rows, or null: from the elements. `source` names them in origins.
@@ -27,6 +27,8 @@ class ElementRows {
   // Elements used up since the last call, and the source rows of all that was handed out.
   Amount take_used() { return std::exchange(used_, {}); }
 
+  // What was handed out so far is not needed again.
+  void done();
   Status save(StateWriter& out) const;
   Status restore(StateReader& in);
 
@@ -51,6 +53,8 @@ class ElementRows {
   std::int64_t element_weight_ = 1;  // of the element at_
   std::int64_t element_used_ = 0;    // of that
   Amount used_;
+  std::int64_t done_position_ = 0;  // of the element that done() was said in
+  std::int64_t done_inner_ = 0;
 };
 
 }  // namespace spillway

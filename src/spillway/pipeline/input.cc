@@ -30,6 +30,12 @@ Status Input::note_now() {
 Next Input::next(const Demand& demand) {
   SW_RETURN_IF_ERROR(open_late());
   if (habit_ == Habit::kUsesUp) forget_before(position_);
+  if (failed_) {
+    ++position_;
+    Status error = std::move(*failed_);
+    failed_.reset();
+    return error;
+  }
   if (rest_) {
     Chunk all = std::move(*rest_);
     rest_.reset();
@@ -58,6 +64,15 @@ void Input::unread(Chunk rest) {
     rest_ = join_rows(both[0].structure(), both);
   } else {
     rest_ = std::move(rest);
+  }
+}
+
+void Input::unread(Next given) {
+  if (given.ok()) {
+    if (given.value()) unread(std::move(*given.value()));
+  } else if (is_position(given.error())) {
+    --position_;
+    failed_ = std::move(given).status();
   }
 }
 

@@ -33,6 +33,14 @@ class Input {
   Next next(const Demand& demand);
   // Puts back rows that were not used; the next call hands them out first.
   void unread(Chunk rest);
+  // The same for what next() just gave: rows, an error or the end.
+  void unread(Next given);
+  // What becomes of a row that failed: it was passed, unless the error stands in no element's
+  // place (there is no memory now): then it comes again. Hands back the error.
+  Status pass(Status error, const Chunk& row) {
+    if (!is_position(error)) unread(row);
+    return error;
+  }
 
   // What was put back, for whoever has ended and will not ask for it.
   std::optional<Chunk> take_rest() { return std::exchange(rest_, std::nullopt); }
@@ -66,6 +74,7 @@ class Input {
   std::size_t which_ = 0;
   IteratorPtr below_;  // null: not opened yet
   const Habit habit_;
+  std::optional<Status> failed_;  // put back; before rest_
   std::optional<Chunk> rest_;
   std::int64_t position_ = 0;
   std::int64_t pulled_ = 0;  // positions pulled from below

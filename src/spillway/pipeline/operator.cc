@@ -31,7 +31,8 @@ Result<T> of_no_row(Result<T> opened) {
 
 bool is_position(const Status& error) {
   if (error.code() == Code::kCancelled) return false;
-  if (error.kind() != ErrorKind::kResource) return true;
+  // What the user's own code found too much was called for this element.
+  if (error.kind() != ErrorKind::kResource || error.info().cause != nullptr) return true;
   const std::string& type = error.info().type;
   return type != "BudgetError" && type != "FloorTooHigh";
 }

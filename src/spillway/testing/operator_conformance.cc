@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "spillway/base/bytes.h"
+#include "spillway/memory/scoped_refusal.h"
 #include "spillway/pipeline/access.h"
 #include "spillway/pipeline/audit.h"
 
@@ -50,6 +51,43 @@ void check_checkpoints(const OperatorCase& c) {
     ASSERT_EQ(got, c.expect);
     check_audit(first, false);
     if (c.expect.size() < c.most) check_audit(second, true);
+  }
+}
+
+// As drain(); whoever finds no memory is asked again.
+std::vector<std::string> drain_again(Iterator& it, const Demand& demand, std::size_t most) {
+  std::vector<std::string> out;
+  const Consuming consuming(it.stage().run().budget());
+  int refused = 0;
+  while (out.size() < most) {
+    const Next next = it.next(demand);
+    if (!next.ok() && !is_position(next.error())) {
+      EXPECT_LT(++refused, 3) << next.error().message();
+      if (refused >= 3) break;
+      continue;
+    }
+    if (!next.ok()) out.push_back("!" + std::string(to_string(next.error().code())));
+    if (next.ok() && !next.value()) break;
+    for (std::int64_t i = 0; next.ok() && i < next.value()->rows() && out.size() < most; ++i) {
+      out.push_back(show(*next.value(), i));
+    }
+  }
+  return out;
+}
+
+// Wherever in a pass memory is refused once: asked again, it goes on with the same element.
+void check_refusals(const OperatorCase& c) {
+  constexpr std::int64_t kMost = 100;
+  for (const std::int64_t rows : {1, 3}) {
+    for (std::int64_t nth = 1; nth <= kMost; ++nth) {
+      SCOPED_TRACE("reservation " + std::to_string(nth) + " refused, " + std::to_string(rows) +
+                   " rows demanded");
+      const Opened opened = open(c.build());
+      const ScopedRefusal refusal(nth);
+      ASSERT_EQ(drain_again(*opened.it, Demand{rows}, c.most), c.expect);
+      check_audit(opened, c.expect.size() < c.most);
+      if (!refusal.happened()) break;
+    }
   }
 }
 
@@ -126,6 +164,7 @@ void check_operator(const OperatorCase& c) {
     check_audit(opened, c.expect.size() < c.most);
   }
   check_random_access(c);
+  check_refusals(c);
   if (c.checkpoint) check_checkpoints(c);
 }
 

@@ -21,7 +21,8 @@ struct OperatorCase {
 // end; equal pipelines hash equal; a checkpoint taken after any event resumes to the same
 // remainder in a separately built pipeline; the ledger returns to zero; cardinality, where known,
 // is the number of rows; random access, where offered, agrees, but for the order of a shuffle; the
-// audit balances at the end, with nothing held, as well as half-way, and after a restore.
+// audit balances at the end, with nothing held, as well as half-way, and after a restore; whoever
+// is refused memory, anywhere in a pass, loses and doubles nothing when asked again.
 void check_operator(const OperatorCase& c);
 
 // For operators that make batches of 4 of large_rows(16): one that finds no memory says so, loses

@@ -14,6 +14,9 @@ const AccountPtr& constants() {
   return kAccount;
 }
 
+// The tests' own values are there already.
+constexpr auto kOwed = Buffer::Ask::kOwed;
+
 class TestFunction final : public Function {
  public:
   TestFunction(StructurePtr output, std::function<Result<Values>(const Values&)> body)
@@ -25,6 +28,11 @@ class TestFunction final : public Function {
     std::size_t bytes = 0;
     for (std::int64_t i = 0; i < rows.rows(); ++i) {
       if (i > 0 && bytes >= context.bytes) break;
+      // As a native function does for its result: so that it can be refused.
+      if (auto room = context.account->reserve(64); !room.ok()) {
+        outcome.error = std::move(room).status();
+        break;
+      }
       auto result = body_(rows.row(i).values);
       if (!result.ok()) {
         outcome.error = std::move(result).status();
@@ -153,17 +161,21 @@ NodePtr range(std::int64_t stop) {
   return node("range", {{"start", std::int64_t{0}}, {"stop", stop}});
 }
 
-Tensor i64(std::int64_t value) { return make_scalar(constants(), DType::kInt64, value).value(); }
+Tensor i64(std::int64_t value) {
+  return make_scalar(constants(), DType::kInt64, value, kOwed).value();
+}
 
 Tensor i64s(std::vector<std::int64_t> values) {
-  Tensor out =
-      make_tensor(constants(), DType::kInt64, Shape{static_cast<std::int64_t>(values.size())})
-          .value();
+  Tensor out = make_tensor(constants(), DType::kInt64,
+                           Shape{static_cast<std::int64_t>(values.size())}, kOwed)
+                   .value();
   std::ranges::copy(values, reinterpret_cast<std::int64_t*>(out.mutable_data()));
   return out;
 }
 
-Tensor str(std::string_view value) { return make_strings(constants(), {}, {&value, 1}).value(); }
+Tensor str(std::string_view value) {
+  return make_strings(constants(), {}, {&value, 1}, kOwed).value();
+}
 
 Value ints(std::vector<std::int64_t> values) {
   auto list = std::make_shared<ValueList>();
@@ -191,8 +203,8 @@ FunctionPtr scalar_fn(std::function<Result<std::int64_t>(std::int64_t)> body) {
 FunctionPtr predicate(std::function<bool(std::int64_t)> body) {
   return fn(Structure::tensor(DType::kBool, {}),
             [body = std::move(body)](const Values& in) -> Result<Values> {
-              SW_ASSIGN(Tensor out,
-                        make_scalar(constants(), DType::kBool, body(*in[0].as<std::int64_t>())));
+              SW_ASSIGN(Tensor out, make_scalar(constants(), DType::kBool,
+                                                body(*in[0].as<std::int64_t>()), kOwed));
               return Values{std::move(out)};
             });
 }

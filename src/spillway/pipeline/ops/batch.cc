@@ -90,6 +90,7 @@ class BatchIterator final : public Iterator {
  private:
   Next gather(const Demand& demand, RowGatherer& batch) {
     for (;;) {
+      if (batch.rows() == size_) return finish(batch);
       Next next = input_.next(wish(demand, batch.rows()));
       if (!next.ok()) {
         if (is_position(next.error())) drop(batch.amount(), kWithFailed);
@@ -110,7 +111,6 @@ class BatchIterator final : public Iterator {
                       rows.origins().weight(0));
       }
       if (fit < rows.rows()) input_.unread(rows.slice(fit, rows.rows()));
-      if (batch.rows() == size_) return finish(batch);
     }
   }
 

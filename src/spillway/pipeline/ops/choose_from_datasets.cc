@@ -101,6 +101,7 @@ class DirectedIterator final : public Iterator {
         status = losing(std::move(status), {counts_choices_ ? 1 : 0, 0});  // the choice itself
       } else if (!source->ended) {
         status = take(*source, demand, parts, rows);
+        if (!status.ok() && !is_position(status)) --done;  // the choice is followed another time
       }
     }
     if (counts_choices_) use({done - (chosen ? 0 : 1), 0});

@@ -49,13 +49,15 @@ class EnumerateIterator final : public Iterator {
     if (passed_ >= count_) return end_of_data();
     Next next = input_->next(demand.with_rows(std::min(demand.rows, count_ - passed_)));
     if (!next.ok()) {
-      ++passed_;  // a failed element has its number too
+      if (is_position(next.error())) ++passed_;  // a failed element has its number too
       return next;
     }
     if (!next.value()) return next;
     const Chunk& rows = *next.value();
     if (structure_ == nullptr) structure_ = numbered(rows.structure());
-    SW_ASSIGN(Tensor numbers, make_tensor(account(), DType::kInt64, Shape{rows.rows()}));
+    // Few bytes, for rows that are here already.
+    SW_ASSIGN(Tensor numbers,
+              make_tensor(account(), DType::kInt64, Shape{rows.rows()}, Buffer::Ask::kPressing));
     auto* out = reinterpret_cast<std::int64_t*>(numbers.mutable_data());
     for (std::int64_t i = 0; i < rows.rows(); ++i) out[i] = start_ + passed_ + i;
     numbers.buffer()->touch();

@@ -44,9 +44,11 @@ class FilterIterator final : public Iterator {
         }
         if (keep.value()) kept.push_back(tested);
       }
-      const std::int64_t done = tested + (some.error.ok() ? 0 : 1);
+      const bool failed = !some.error.ok() && is_position(some.error);
+      const std::int64_t done = tested + (failed ? 1 : 0);
       if (done < some.input.rows()) input_.unread(some.input.slice(done, some.input.rows()));
-      error_ = std::move(some.error);
+      if (tested == 0 && !some.error.ok()) return std::move(some.error);
+      if (failed) error_ = std::move(some.error);
       const Amount all = some.input.amount(tested);
       if (kept.empty()) {
         leave_out(all);

@@ -64,11 +64,11 @@ class FlatMapIterator final : public Iterator {
     if (rows.rows() > 1) outer_.unread(rows.slice(1, rows.rows()));
     const Chunk row = rows.slice(0, 1);
     auto outcome = call_rows(stage(), *function_, row, outer_.position() - 1, epoch());
-    if (!outcome.error.ok()) return std::move(outcome.error);
+    if (!outcome.error.ok()) return outer_.pass(std::move(outcome.error), row);
     auto dataset = dataset_result(outcome.out.columns()[0].row(0), "map_func");
     if (!dataset.ok()) return of_row(std::move(dataset).status(), row, 0);
     auto inner = context_.open_nested(dataset.value(), row.origins().at(0));
-    if (!inner.ok()) return of_row(std::move(inner).status(), row, 0);
+    if (!inner.ok()) return outer_.pass(of_row(std::move(inner).status(), row, 0), row);
     inner_ = std::move(inner).value();
     use(row.amount());
     return {};

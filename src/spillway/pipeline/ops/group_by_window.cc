@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <map>
+#include <optional>
 
 #include "spillway/pipeline/call.h"
 #include "spillway/pipeline/held_rows.h"
@@ -100,6 +102,10 @@ class GroupByWindowIterator final : public Iterator {
         current_ = {};
         forget();
       }
+      if (refused_) {
+        SW_RETURN_IF_ERROR(flush(*refused_));
+        continue;
+      }
       if (ended_ && groups_.empty()) return end_of_data();
       if (ended_) {
         SW_RETURN_IF_ERROR(flush(groups_.begin()->first));
@@ -121,6 +127,8 @@ class GroupByWindowIterator final : public Iterator {
     out.put(ended_ ? 1 : 0);
     out.put(inner_ != nullptr ? 1 : 0);
     out.put(current_key_);
+    out.put(refused_ ? 1 : 0);
+    out.put(refused_.value_or(0));
     put_positions(out, current_, oldest);
     out.put(static_cast<std::int64_t>(groups_.size()));
     for (const auto& [key, group] : groups_) {
@@ -145,6 +153,10 @@ class GroupByWindowIterator final : public Iterator {
     SW_RETURN_IF_ERROR(in.get(ended));
     SW_RETURN_IF_ERROR(in.get(inside));
     SW_RETURN_IF_ERROR(in.get(current_key_));
+    std::int64_t refused = 0;
+    std::int64_t refused_key = 0;
+    SW_RETURN_IF_ERROR(in.get(refused));
+    SW_RETURN_IF_ERROR(in.get(refused_key));
     SW_RETURN_IF_ERROR(get_positions(in, current_.positions));
     SW_RETURN_IF_ERROR(in.get(count));
     for (std::int64_t i = 0; i < count; ++i) {
@@ -164,6 +176,13 @@ class GroupByWindowIterator final : public Iterator {
     SW_RETURN_IF_ERROR(input_.restore(in));
     SW_RETURN_IF_ERROR(reread(owner, count));
     ended_ = ended != 0;
+    const bool lost = std::ranges::any_of(
+        groups_, [](const auto& entry) { return entry.second.rows == nullptr; });
+    if (lost || (inside != 0 && current_.rows == nullptr) ||
+        (refused != 0 && !groups_.contains(refused_key))) {
+      return invalid_argument("checkpoint: group_by_window: a group without rows");
+    }
+    if (refused != 0) refused_ = refused_key;
     if (inside == 0) return {};
     SW_RETURN_IF_ERROR(enter());
     use(current_.rows->amount());
@@ -177,7 +196,8 @@ class GroupByWindowIterator final : public Iterator {
     for (std::int64_t i = 0; i < rows.rows(); ++i) {
       auto full = add(rows, i, first + i);
       const bool stop = !full.ok() || full.value();
-      if (stop && i + 1 < rows.rows()) input_.unread(rows.slice(i + 1, rows.rows()));
+      const std::int64_t passed = i + (full.ok() || is_position(full.error()) ? 1 : 0);
+      if (stop && passed < rows.rows()) input_.unread(rows.slice(passed, rows.rows()));
       if (!full.ok()) return std::move(full).status();
       if (full.value()) return flush(last_key_);
     }
@@ -231,10 +251,17 @@ class GroupByWindowIterator final : public Iterator {
 
   Status flush(std::int64_t key) {
     auto group = groups_.extract(key);
+    refused_.reset();
     current_key_ = key;
     current_ = std::move(group.mapped());
     const Amount rows = current_.rows->amount();
     if (Status status = enter(); !status.ok()) {
+      if (!is_position(status)) {
+        groups_[key] = std::move(current_);
+        current_ = {};
+        refused_ = key;
+        return status;
+      }
       const Amount one{1, current_.rows->origin(0).weight};
       drop(rows - one, "of a group that failed");
       current_ = {};
@@ -328,6 +355,7 @@ class GroupByWindowIterator final : public Iterator {
   std::map<std::int64_t, Group> groups_;
   std::map<std::int64_t, std::int64_t> sizes_;
   std::int64_t last_key_ = 0;
+  std::optional<std::int64_t> refused_;  // the group that found no memory: it is the next one
   std::int64_t current_key_ = 0;
   Group current_;  // the one being drained
   IteratorPtr inner_;

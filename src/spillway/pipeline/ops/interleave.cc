@@ -287,7 +287,10 @@ class InterleaveIterator final : public Iterator {
     if (!next.ok()) return {nullptr, std::move(next).status(), outer_.position()};
     if (!next.value()) return {nullptr, {}, outer_.position()};
     auto pass = open_pass(*next.value());
-    if (!pass.ok()) return {nullptr, std::move(pass).status(), outer_.position()};
+    if (!pass.ok()) {
+      Status error = outer_.pass(std::move(pass).status(), *next.value());
+      return {nullptr, std::move(error), outer_.position()};
+    }
     pass.value()->start();
     return {std::move(pass).value(), {}, outer_.position()};
   }

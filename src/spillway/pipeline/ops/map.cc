@@ -5,6 +5,7 @@
 
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
+#include "spillway/base/mutant.h"
 #include "spillway/base/workers.h"
 #include "spillway/memory/activity.h"
 #include "spillway/memory/slab_pool.h"
@@ -57,12 +58,12 @@ class MapIterator final : public Iterator {
     Function::Outcome outcome =
         call_rows(stage(), *function_, rows, first, epoch(), &demand, batch_);
     const std::int64_t made = outcome.out.rows();
-    const std::int64_t done = made + (outcome.error.ok() ? 0 : 1);
+    const bool failed =
+        !outcome.error.ok() && (is_position(outcome.error) || mutant("lost_when_refused"));
+    const std::int64_t done = made + (failed ? 1 : 0);
     if (done < rows.rows()) input_.unread(rows.slice(done, rows.rows()));
-    if (!outcome.error.ok()) {
-      if (made == 0) return std::move(outcome.error);
-      error_ = std::move(outcome.error);
-    }
+    if (made == 0 && !outcome.error.ok()) return std::move(outcome.error);
+    if (failed) error_ = std::move(outcome.error);
     return std::optional<Chunk>(std::move(outcome.out));
   }
 
@@ -109,7 +110,11 @@ class ParallelMapIterator final : public Iterator {
       if (!task.outcome.error.ok()) {
         if (!ready.empty()) break;
         Status error = std::move(task.outcome.error);
-        pop();
+        if (is_position(error)) {
+          pop();
+        } else {
+          again_ = true;
+        }
         return error;
       }
       bytes += task.outcome.out.footprint();
@@ -161,7 +166,7 @@ class ParallelMapIterator final : public Iterator {
     } else {
       task.outcome.error = cancelled();
     }
-    task.row = Chunk();
+    if (task.outcome.error.ok() || is_position(task.outcome.error)) task.row = Chunk();
     task.wall_ns = now_ns() - wall;
     task.cpu_ns = thread_cpu_ns() - cpu;
     const MutexLock lock(shared.mutex);
@@ -188,9 +193,19 @@ class ParallelMapIterator final : public Iterator {
     return out == nullptr ? -1 : out->static_bytes();
   }
 
+  Workers& workers() const {
+    return shared_->function->holds_interpreter() ? Workers::blocking() : Workers::compute();
+  }
+  void start(const std::shared_ptr<Task>& task) const {
+    workers().run([shared = shared_, task] { call(*shared, *task); });
+  }
+
   Status fill() {
-    Workers& workers =
-        shared_->function->holds_interpreter() ? Workers::blocking() : Workers::compute();
+    if (std::exchange(again_, false)) {
+      tasks_.front()->outcome = {};
+      tasks_.front()->done = false;
+      start(tasks_.front());
+    }
     if (tasks_.empty() && input_error_.ok() && !ended_) SW_RETURN_IF_ERROR(shared_->stage->admit());
     while (input_error_.ok() && !ended_ && may_start()) {
       Next next = input_.next(Demand::one());
@@ -210,7 +225,7 @@ class ParallelMapIterator final : public Iterator {
       tasks_.push_back(task);
       stats().parallelism =
           std::max(stats().parallelism.load(), static_cast<std::int64_t>(tasks_.size()));
-      workers.run([shared = shared_, task] { call(*shared, *task); });
+      start(task);
     }
     return {};
   }
@@ -253,6 +268,7 @@ class ParallelMapIterator final : public Iterator {
   std::int64_t window_;
   std::deque<std::shared_ptr<Task>> tasks_;
   Status input_error_;
+  bool again_ = false;  // the oldest was refused memory: it is called once more
   bool ended_ = false;
   std::size_t largest_ = 0;
   std::int64_t first_started_ns_ = 0;

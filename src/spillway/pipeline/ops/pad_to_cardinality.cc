@@ -97,7 +97,9 @@ Result<Chunk> padding(const AccountPtr& account, const StructurePtr& element, st
 
 Result<Chunk> with_mask(const AccountPtr& account, const Chunk& rows, bool valid,
                         const Place& place, const StructurePtr& structure) {
-  SW_ASSIGN(Tensor mask, make_tensor(account, DType::kBool, Shape{rows.rows()}));
+  // Few bytes, for rows that are here already.
+  SW_ASSIGN(Tensor mask,
+            make_tensor(account, DType::kBool, Shape{rows.rows()}, Buffer::Ask::kPressing));
   std::memset(mask.mutable_data(), valid ? 1 : 0, mask.bytes());
   mask.buffer()->touch();
   std::vector<Column> columns(rows.columns().begin(), rows.columns().end());

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "spillway/pipeline/element_rows.h"
 #include "spillway/pipeline/row_gatherer.h"
@@ -60,47 +62,19 @@ class RebatchIterator final : public Iterator {
         structure_(context.node().structure()) {}
 
   Next pull(const Demand& demand) override {
-    if (done_ != 0) return end_of_data();
-    const std::int64_t size = sizes_[static_cast<std::size_t>(turn_)];
-    RowGatherer batch(account(), size, -1);
-    while (batch.rows() < size) {
-      Next next = rows_.next(size - batch.rows(), demand);
-      if (!next.ok()) {  // what was gathered is gone, as in TensorFlow
-        drop(rows_.take_used(), "of a batch with one that failed");
-        return next;
-      }
-      if (!next.value()) {
-        done_ = 1;
-        break;
-      }
-      if (structure_ == nullptr) {
-        structure_ = batched_structure(next.value()->structure(), kUnknownDim);
-      }
-      SW_RETURN_IF_ERROR(batch.add(*next.value()));
-    }
-    turn_ = (turn_ + 1) % static_cast<std::int64_t>(sizes_.size());
-    if (size == 0) return empty_batch();
-    if (drop_ && batch.rows() < size) drop(rows_.take_used(), "of a remainder");
-    if (batch.rows() == 0 || (drop_ && batch.rows() < size)) {
-      use(rows_.take_used());
-      return end_of_data();
-    }
-    if (const auto* mismatch = batch.mismatch()) {
-      Status error = bad_data(
-          Code::kFailedPrecondition, "Cannot rebatch rows with different shapes in component ",
-          mismatch->component, ". First row had shape ", mismatch->first.bracketed(), " and row ",
-          mismatch->row, " had shape ", mismatch->shape.bracketed(), ".");
-      error.edit().origin = mismatch->origin;
-      return losing(std::move(error), rows_.take_used());
-    }
-    SW_ASSIGN(Row row, batch.finish());
-    use(rows_.take_used());
-    return std::optional<Chunk>(Chunk::from_row(structure_, std::move(row)));
+    if (done_ != 0 && !batch_) return end_of_data();
+    if (!batch_) batch_.emplace(account(), sizes_[static_cast<std::size_t>(turn_)], -1);
+    Next next = gather(demand, *batch_);
+    // Without memory the batch stays as it is, and is made another time.
+    if (!next.ok() && !is_position(next.error())) return next;
+    batch_.reset();
+    rows_.done();
+    return next;
   }
 
   Status save(StateWriter& out) const override {
     out.put(turn_);
-    out.put(done_);
+    out.put(batch_ ? 0 : done_);  // a batch under way is gathered anew
     return rows_.save(out);
   }
   Status restore(StateReader& in) override {
@@ -113,6 +87,56 @@ class RebatchIterator final : public Iterator {
   }
 
  private:
+  Next gather(const Demand& demand, RowGatherer& batch) {
+    const std::int64_t size = sizes_[static_cast<std::size_t>(turn_)];
+    while (batch.rows() < size && done_ == 0) {
+      Next next = rest_ ? std::optional(*std::exchange(rest_, std::nullopt))
+                        : rows_.next(size - batch.rows(), demand);
+      if (!next.ok()) {  // what was gathered is gone, as in TensorFlow
+        if (is_position(next.error())) drop(rows_.take_used(), "of a batch with one that failed");
+        return next;
+      }
+      if (!next.value()) {
+        done_ = 1;
+        break;
+      }
+      if (structure_ == nullptr) {
+        structure_ = batched_structure(next.value()->structure(), kUnknownDim);
+      }
+      if (Status added = batch.add(*next.value()); !added.ok()) {
+        rest_ = std::move(*next.value());
+        return added;
+      }
+    }
+    if (size == 0) return turned(empty_batch());
+    if (drop_ && batch.rows() < size) drop(rows_.take_used(), "of a remainder");
+    if (batch.rows() == 0 || (drop_ && batch.rows() < size)) {
+      use(rows_.take_used());
+      return end_of_data();
+    }
+    if (const auto* mismatch = batch.mismatch()) return turned(different_shapes(*mismatch));
+    SW_ASSIGN(Row row, batch.finish());
+    use(rows_.take_used());
+    return turned(std::optional<Chunk>(Chunk::from_row(structure_, std::move(row))));
+  }
+
+  // The next batch has the next size.
+  Next turned(Next batch) {
+    if (batch.ok() || is_position(batch.error())) {
+      turn_ = (turn_ + 1) % static_cast<std::int64_t>(sizes_.size());
+    }
+    return batch;
+  }
+
+  Status different_shapes(const RowGatherer::Mismatch& mismatch) {
+    Status error = bad_data(
+        Code::kFailedPrecondition, "Cannot rebatch rows with different shapes in component ",
+        mismatch.component, ". First row had shape ", mismatch.first.bracketed(), " and row ",
+        mismatch.row, " had shape ", mismatch.shape.bracketed(), ".");
+    error.edit().origin = mismatch.origin;
+    return losing(std::move(error), rows_.take_used());
+  }
+
   // Made without reading: what is not known of its shape is zero.
   Next empty_batch() {
     if (structure_ == nullptr) {
@@ -143,6 +167,8 @@ class RebatchIterator final : public Iterator {
   }
 
   ElementRows rows_;
+  std::optional<RowGatherer> batch_;  // being gathered
+  std::optional<Chunk> rest_;         // rows that found no room in it
   const std::vector<std::int64_t> sizes_;
   const bool drop_;
   StructurePtr structure_;

@@ -71,7 +71,8 @@ class ReduceIterator final : public Iterator {
         Status status = step(rows.row(i), rows.structure(), first + i);
         if (status.ok()) continue;
         use(rows.amount(i));
-        if (i + 1 < rows.rows()) input_.unread(rows.slice(i + 1, rows.rows()));
+        const std::int64_t passed = i + (is_position(status) ? 1 : 0);
+        if (passed < rows.rows()) input_.unread(rows.slice(passed, rows.rows()));
         return status;
       }
       use(rows.amount());

@@ -70,6 +70,11 @@ class ScanIterator final : public Iterator {
     std::int64_t i = 0;
     while (i < rows.rows() && error_.ok()) {
       auto row = step(rows.row(i), rows.structure(), first + i, structure);
+      if (!row.ok() && !is_position(row.error())) {
+        input_.unread(rows.slice(i, rows.rows()));
+        if (made.empty()) return std::move(row).status();
+        return std::optional<Chunk>(Chunk::from_rows(structure, std::move(made)));
+      }
       ++i;
       if (row.ok()) {
         made.push_back(std::move(row).value());

@@ -44,7 +44,7 @@ class ShardIterator final : public Iterator {
       const std::int64_t first = need_ - passed_;
       Next next = input_->next(demand.with_rows(first + 1 + span));
       if (!next.ok()) {
-        if (passed_ < need_) passed_ = 0;
+        if (passed_ < need_ && is_position(next.error())) passed_ = 0;
         return next;
       }
       if (!next.value()) return next;

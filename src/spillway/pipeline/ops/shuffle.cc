@@ -388,7 +388,13 @@ Status BufferShuffle::restore(StateReader& in) {
   const std::string below = std::exchange(progress_.input, "");
   if (below.empty()) return {};
   StateReader reader(below);
-  return input_.restore(reader);
+  SW_RETURN_IF_ERROR(input_.restore(reader));
+  for (std::uint64_t i = 0; i < ring_.size(); ++i) {
+    if (ring_[i].position < input_.position()) {
+      return invalid_argument("checkpoint: shuffle: holds an element before its input's position");
+    }
+  }
+  return {};
 }
 
 // Reads the rows of the restored buffer again, passing over the others. Errors met before were

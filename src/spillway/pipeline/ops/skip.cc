@@ -30,7 +30,7 @@ class SkipIterator final : public Iterator {
       Next next = input_->next({count_ - skipped_, kMiB, demand.time_ns});
       if (!next.ok()) {
         // TensorFlow forgets how far it was when an element to be skipped fails.
-        skipped_ = 0;
+        if (is_position(next.error())) skipped_ = 0;
         return next;
       }
       if (!next.value()) return next;

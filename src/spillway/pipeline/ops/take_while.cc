@@ -30,8 +30,10 @@ class TakeWhileIterator final : public Iterator {
       leave_out(rows.slice(kept, kept + 1).amount());
       drop(rows.slice(kept + 1, rows.rows()), "behind the end");
       drop(input_.take_rest(), "behind the end");
-    } else if (!error_.ok() && kept + 1 < rows.rows()) {
-      input_.unread(rows.slice(kept + 1, rows.rows()));
+    } else if (!error_.ok()) {
+      const std::int64_t passed = kept + (is_position(error_) ? 1 : 0);
+      if (passed < rows.rows()) input_.unread(rows.slice(passed, rows.rows()));
+      if (passed == kept && kept > 0) error_ = {};  // it comes again with its row
     }
     if (kept > 0) return std::optional<Chunk>(rows.slice(0, kept));
     return !error_.ok() ? Next(std::exchange(error_, Status())) : end_of_data();

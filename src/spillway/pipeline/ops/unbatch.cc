@@ -43,6 +43,7 @@ class UnbatchIterator final : public Iterator {
 
   Next pull(const Demand& demand) override {
     Next next = rows_.next(demand.rows, demand);
+    rows_.done();
     use(rows_.take_used());
     return next;
   }

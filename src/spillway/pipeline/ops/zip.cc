@@ -81,7 +81,10 @@ class ZipIterator final : public Iterator {
     bool complete = true;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       parts.push_back(inputs_[i]->next(overpull_[i] ? demand : Demand::one()));
-      if (stopped(parts.back())) return std::move(parts.back());
+      if (stopped(parts.back())) {
+        for (std::size_t k = 0; k < i; ++k) inputs_[k]->unread(std::move(parts[k]));
+        return std::move(parts.back());
+      }
       if (!parts.back().ok() || !parts.back().value()) complete = false;
       if (complete) rows = std::min(rows, parts.back().value()->rows());
     }
