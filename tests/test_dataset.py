@@ -457,6 +457,47 @@ def test_a_generator_that_yields_something_else_is_not_resumed_in_silence(read: 
             next(again)
 
 
+# ---- Threads
+
+
+def test_threads_that_share_an_iterator_are_served_in_turn() -> None:
+    inside, go_on = threading.Event(), threading.Event()
+
+    def numbers() -> Iterator[int]:
+        for i in range(300):
+            if i == 1:
+                inside.set()
+                assert go_on.wait(20)
+            yield i
+
+    ds = sw.Dataset.from_generator(numbers, output_signature=INT)
+    it = iter(ds)
+    seen = [int(next(it))]
+
+    def take() -> None:
+        seen.extend(int(x) for x in it)
+
+    threads = [threading.Thread(target=take) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    assert inside.wait(20)
+    go_on.set()
+    for thread in threads:
+        thread.join()
+    assert sorted(seen) == list(range(300))
+
+
+def test_a_function_that_asks_its_own_pipeline_is_refused_and_named() -> None:
+    held: list[Any] = [iter([1])]
+
+    def ask(x: Any) -> Any:
+        return next(held[0]) + x
+
+    held[0] = iter(sw.Dataset.range(3).map(ask))
+    with pytest.raises(ValueError, match="already executing"):
+        next(held[0])
+
+
 # ---- The process
 
 

@@ -3,6 +3,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
 #include <unordered_set>
 #include <vector>
 
@@ -10,6 +13,7 @@
 #include "nest.h"
 #include "spillway/base/bytes.h"
 #include "spillway/base/interrupt.h"
+#include "spillway/base/mutex.h"
 #include "spillway/pipeline/consumer.h"
 #include "tensors.h"
 
@@ -78,6 +82,36 @@ bool warn_of_kept_elements(const Consumer& consumer, std::size_t in_use) {
   return PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) == 0;
 }
 
+// One thread at a time asks the engine for rows; others wait until it has them. Taken and left
+// with the GIL.
+class Turn {
+ public:
+  bool taken() const { return taken_; }
+  bool taken_here() const { return taken_ && by_ == std::this_thread::get_id(); }
+  void take() {
+    by_ = std::this_thread::get_id();
+    taken_ = true;
+  }
+  void leave() {
+    const MutexLock lock(mutex_);
+    taken_ = false;
+    left_.notify_all();
+  }
+  // Without the GIL. Ends early when the thread is interrupted.
+  void wait() {
+    while (taken_ && !interrupted()) {
+      const MutexLock lock(mutex_);
+      if (taken_) left_.wait_for(mutex_, std::chrono::milliseconds(20));
+    }
+  }
+
+ private:
+  std::atomic<bool> taken_{false};
+  std::thread::id by_;
+  Mutex mutex_;
+  CondVar left_;
+};
+
 class NativeIterator {
  public:
   NativeIterator(std::unique_ptr<Consumer> consumer, Leaves leaves)
@@ -90,16 +124,25 @@ class NativeIterator {
 
   // New reference; null with an exception, or without one at the end.
   PyObject* next() {
-    if (at_ >= rows_ && !refill()) return nullptr;
-    PyObject* out = single_ != nullptr ? give_leaf(*structure_, handed(single_->row(at_)), leaves_)
-                                       : give_row();
-    if (out == nullptr) return nullptr;
-    ++at_;
+    while (at_ >= rows_) {
+      if (!(turn_->taken() ? wait_for_turn() : refill())) return nullptr;
+    }
+    // Making a Python object may let another thread in here: the row is taken before.
+    const std::int64_t mine = at_++;
+    const StructurePtr structure = structure_;
     consumer_->handed_out(at_);
+    PyObject* out = single_ != nullptr ? give_leaf(*structure, handed(single_->row(mine)), leaves_)
+                                       : give_row(*structure, mine);
+    if (out == nullptr && at_ == mine + 1) consumer_->handed_out(--at_);
     return out;
   }
 
-  std::string save() { return value_or_throw(consumer_->save()); }
+  std::string save() {
+    while (turn_->taken()) {
+      if (!wait_for_turn()) throw nb::python_error();
+    }
+    return value_or_throw(consumer_->save());
+  }
   void restore(std::string_view state) {
     Status status;
     {
@@ -134,15 +177,24 @@ class NativeIterator {
   bool closed() const { return closed_; }
 
  private:
-  bool refill() {
-    if (busy_) {
+  bool wait_for_turn() {
+    if (turn_->taken_here()) {
       PyErr_SetString(PyExc_ValueError,
-                      "iterator already executing: another thread is waiting in next(); give each "
-                      "thread its own iter(dataset)");
+                      "iterator already executing: a function of this pipeline asks the pipeline "
+                      "for its next element; give the function its own iter(dataset)");
       return false;
     }
+    {
+      const WithoutGil free;
+      const InterruptScope interrupt(poll_signals);
+      turn_->wait();
+    }
+    return PyErr_Occurred() == nullptr;
+  }
+
+  bool refill() {
     if (closed_) return false;
-    busy_ = true;
+    turn_->take();
     const std::size_t in_use = chunk_.footprint();
     chunk_ = Chunk();
     single_ = nullptr;
@@ -151,7 +203,7 @@ class NativeIterator {
       const InterruptScope interrupt(poll_signals);
       return consumer_->next();
     }();
-    busy_ = false;
+    turn_->leave();
     at_ = rows_ = 0;
     if (PyErr_Occurred() != nullptr) return false;  // from a signal handler
     if (!next.ok()) {
@@ -171,10 +223,10 @@ class NativeIterator {
     return warn_of_kept_elements(*consumer_, in_use);
   }
 
-  PyObject* give_row() {
-    Row row = chunk_.row(at_);
+  PyObject* give_row(const Structure& structure, std::int64_t at) {
+    Row row = chunk_.row(at);
     for (Tensor& value : row.values) value = handed(std::move(value));
-    return give_nest(*structure_, row.values, leaves_);
+    return give_nest(structure, row.values, leaves_);
   }
   Tensor handed(Tensor row) const {
     return leaves_ == Leaves::kNumpy ? by_itself(std::move(row)) : as_own(std::move(row));
@@ -189,7 +241,7 @@ class NativeIterator {
   const Column* single_ = nullptr;
   std::int64_t at_ = 0;
   std::int64_t rows_ = 0;
-  bool busy_ = false;
+  std::unique_ptr<Turn> turn_ = std::make_unique<Turn>();
   bool closed_ = false;
 };
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
-import time
 from collections.abc import Iterator as _PythonIterator
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +20,6 @@ if TYPE_CHECKING:
     from spillway.tf.data.dataset import Dataset
 
 _END = object()
-_SHARING = threading.Lock()
-_BUSY_S = 0.0005  # between two looks at a call that another thread began before there was a lock
-
-
-def _is_busy(error: ValueError) -> bool:
-    return type(error) is ValueError and str(error).startswith("iterator already executing")
 
 
 class Position:
@@ -37,38 +28,13 @@ class Position:
     Any threads may ask for the next element: they are served one after the other.
     """
 
-    __slots__ = ("_dataset", "_pass", "_turn")
+    __slots__ = ("_dataset", "_pass")
     _tensors = False  # whether elements are tensors, or NumPy's values
 
     def __init__(self, dataset: Dataset) -> None:
         """At the beginning of a new pass."""
         self._dataset = dataset
         self._pass = dataset._open(self._tensors)
-        # The engine's pass is asked by one thread at a time. The lock is there once a second thread
-        # came: it would cost a third of the time of a small element.
-        self._turn: Any = None
-
-    def _next_in_turn(self, refusal: ValueError | None, *default: Any) -> Any:
-        """The next element once the thread that is waiting for one has it.
-
-        One that saw no lock may be under way still, whoever has the lock: it is waited for.
-        """
-        if refusal is not None and not _is_busy(refusal):
-            raise refusal
-        with _SHARING:
-            self._turn = self._turn or threading.RLock()
-        with self._turn:
-            while True:
-                try:
-                    return next(self._pass, *default)
-                except ValueError as again:
-                    if not _is_busy(again):
-                        raise
-                time.sleep(_BUSY_S)
-
-    def _alone(self) -> contextlib.AbstractContextManager[Any]:
-        turn: Any = self._turn
-        return contextlib.nullcontext() if turn is None else turn
 
     def save(self) -> bytes:
         """The position as bytes, for `restore` of an iterator over an equal pipeline.
@@ -77,8 +43,7 @@ class Position:
         not allow: `experimental_symbolic_checkpoint`, `experimental_external_state_policy`.
         """
         saving.refuse(self._dataset)
-        with self._alone():
-            state: bytes = self._pass.save()
+        state: bytes = self._pass.save()
         return state
 
     def restore(self, state: bytes) -> None:
@@ -86,14 +51,13 @@ class Position:
 
         Where memory does not allow two passes at a time, the present one ends first.
         """
-        with self._alone():
-            try:
-                fresh = self._restored(state)
-            except ResourceExhaustedError:
-                self._pass.close()
-                fresh = self._restored(state)
+        try:
+            fresh = self._restored(state)
+        except ResourceExhaustedError:
             self._pass.close()
-            self._pass = fresh
+            fresh = self._restored(state)
+        self._pass.close()
+        self._pass = fresh
 
     def _restored(self, state: bytes) -> Any:
         fresh = self._dataset._open(self._tensors)
@@ -147,33 +111,19 @@ class Iterator(Position, _PythonIterator[Any]):
 
     def __next__(self) -> Any:
         """The next element; StopIteration at the end."""
-        if self._turn is None:
-            try:
-                value = next(self._pass)
-            except ValueError as refusal:
-                value = self._next_in_turn(refusal)
-        else:
-            value = self._next_in_turn(None)
+        value = next(self._pass)
         return value if self._plain else to_front(value)
-
-    def _next_or_end(self) -> Any:
-        if self._turn is not None:
-            return self._next_in_turn(None, _END)
-        try:
-            return next(self._pass, _END)
-        except ValueError as refusal:
-            return self._next_in_turn(refusal, _END)
 
     def get_next(self, name: str | None = None) -> Any:
         """The next element; OutOfRangeError at the end."""
-        value = self._next_or_end()
+        value = next(self._pass, _END)
         if value is _END:
             raise OutOfRangeError("End of sequence")
         return value if self._plain else to_front(value)
 
     def get_next_as_optional(self) -> Optional:
         """The next element, or an Optional without one at the end."""
-        value = self._next_or_end()
+        value = next(self._pass, _END)
         return Optional.empty(self.element_spec) if value is _END else Optional.from_value(value)
 
     def __enter__(self) -> Iterator:
@@ -205,12 +155,7 @@ class NumpyIterator(Position, _PythonIterator[Any]):
 
     def __next__(self) -> Any:
         """The next element; StopIteration at the end."""
-        if self._turn is not None:
-            return self._next_in_turn(None)
-        try:
-            return next(self._pass)
-        except ValueError as refusal:
-            return self._next_in_turn(refusal)
+        return next(self._pass)
 
     def next(self) -> Any:
         """The next element; StopIteration at the end."""
