@@ -49,10 +49,10 @@ def parsed(path: str) -> Any:
 
 @case(limit=64 * MIB)
 def batches_of_large_records(limit: int) -> Facts:
-    """Batches of parsed records as large as a quarter of the limit share what was read."""
+    """Batches of parsed records, an eighth of the limit each, share what was read."""
     count = 3 * limit // MIB
     with tempfile.TemporaryDirectory() as folder:
-        return Facts(numbers(parsed(written(folder, count)).batch(limit // 4 // MIB)), range(count))
+        return Facts(numbers(parsed(written(folder, count)).batch(limit // 8 // MIB)), range(count))
 
 
 @case(limit=64 * MIB)

@@ -10,7 +10,8 @@ Status StringRows::allocate(std::size_t bytes) {
     SW_ASSIGN(offsets_,
               Buffer::share(account_, static_cast<std::size_t>(most_ + 1) * sizeof(std::int64_t),
                             Buffer::Ask::kRequired));
-    *reinterpret_cast<std::int64_t*>(offsets_->data()) = 0;
+    ends_ = reinterpret_cast<std::int64_t*>(offsets_->data());
+    *ends_++ = 0;
   }
   auto larger = bytes < wanted_ ? Buffer::share(account_, wanted_, Buffer::Ask::kOptional)
                                 : Result<BufferPtr>(BufferPtr());
@@ -19,7 +20,7 @@ Status StringRows::allocate(std::size_t bytes) {
   } else {
     SW_ASSIGN(bytes_, Buffer::share(account_, bytes, Buffer::Ask::kRequired));
   }
-  place_ = bytes_->data();
+  place_ = begin_ = bytes_->data();
   left_ = bytes_->size();
   return {};
 }

@@ -24,8 +24,7 @@ class StringRows {
   void add(std::size_t n) {
     place_ += n;
     left_ -= n;
-    const auto* const begin = bytes_->data();
-    reinterpret_cast<std::int64_t*>(offsets_->data())[++count_] = place_ - begin;
+    ends_[count_++] = place_ - begin_;
   }
   // Both at once. False: no room.
   Result<bool> add(std::string_view string);
@@ -52,8 +51,10 @@ class StringRows {
   BufferPtr offsets_;
   BufferPtr bytes_;
   std::int64_t count_ = 0;
-  std::byte* place_ = nullptr;  // behind the last string
-  std::size_t left_ = 0;        // bytes from there on
+  std::int64_t* ends_ = nullptr;  // in the offsets
+  std::byte* begin_ = nullptr;    // of the bytes
+  std::byte* place_ = nullptr;    // behind the last string
+  std::size_t left_ = 0;          // bytes from there on
 };
 
 // Strings that lie apart in `bytes`, shared where they are: parts of records that are kept anyway.

@@ -77,37 +77,32 @@ class TextLineReader final : public RecordReader {
   // All lines that end in `text`; false: no room for `line`.
   static Result<bool> add_lines(std::string_view text, Line& line, StringRows& out) {
     while (line.seen + kBlock <= text.size()) {
-      Ends ends = ends_of(text.data() + line.seen);
+      const Ends ends = ends_of(text.data() + line.seen);
       line.returns |= ends.returns;
-      for (; ends.lines != 0; ends.lines &= ends.lines - 1) {
-        const std::size_t end = line.seen + static_cast<std::size_t>(std::countr_zero(ends.lines));
-        SW_ASSIGN(const bool added, end_line(text, end, line, out));
-        if (!added) return false;
-        line.returns = ends.returns;
+      std::size_t begin = line.begin;
+      for (std::uint64_t left = ends.lines; left != 0; left &= left - 1) {
+        const std::size_t end = line.seen + static_cast<std::size_t>(std::countr_zero(left));
+        const char* const first = text.data() + begin;
+        if (line.returns || !out.add_short(first, end - begin, text.size() - begin)) {
+          line.begin = begin;
+          SW_ASSIGN(const bool added, add({first, end - begin}, out));
+          if (!added) return false;
+          line.returns = ends.returns;
+        }
+        begin = end + 1;
       }
+      line.begin = begin;
       line.seen += kBlock;
     }
     line.returns = true;  // what is left is too short to be worth a look
     for (;;) {
       const std::size_t end = text.find('\n', line.seen);
       if (end == text.npos) break;
-      SW_ASSIGN(const bool added, end_line(text, end, line, out));
+      SW_ASSIGN(const bool added, add(text.substr(line.begin, end - line.begin), out));
       if (!added) return false;
-      line.seen = end + 1;
+      line.begin = line.seen = end + 1;
     }
     line.seen = text.size();
-    return true;
-  }
-
-  static Result<bool> end_line(std::string_view text, std::size_t end, Line& line,
-                               StringRows& out) {
-    const std::size_t length = end - line.begin;
-    if (line.returns ||
-        !out.add_short(text.data() + line.begin, length, text.size() - line.begin)) {
-      SW_ASSIGN(const bool added, add(text.substr(line.begin, length), out));
-      if (!added) return false;
-    }
-    line.begin = end + 1;
     return true;
   }
 
