@@ -182,29 +182,48 @@ class Parse {
     }
   }
 
+  // The items of one row, or the default, are added to `items`.
+  template <class T>
+  Status fixed_row(std::size_t f, std::size_t row, std::vector<T>& items) const {
+    const Feature& feature = features_[f];
+    const auto count = static_cast<std::size_t>(feature.shape.count());
+    if (is_missing(f, row)) {
+      if (feature.fallback < 0) return missing(feature);
+      const Tensor& value = c_.inputs[static_cast<std::size_t>(feature.fallback) + 1];
+      for (std::size_t i = 0; i < count; ++i) {
+        items.push_back(item_of<T>(value, value.count() == 1 ? 0 : static_cast<std::int64_t>(i)));
+      }
+      return {};
+    }
+    const std::size_t before = items.size();
+    SW_RETURN_IF_ERROR(read<T>(f, row, items));
+    if (items.size() - before == count) return {};
+    return wrong(feature, row, "Number of ", tensorflow_name(feature.dtype),
+                 " values != expected.  Values size: ", items.size() - before,
+                 " but output shape: ", feature.shape.bracketed());
+  }
+
   template <class T>
   Status fixed(std::size_t f) {
     const Feature& feature = features_[f];
-    const auto count = static_cast<std::size_t>(feature.shape.count());
+    const Shape shape = batched({}, feature.shape);
     std::vector<T> items;
-    for (std::size_t row = 0; row < rows_; ++row) {
-      if (is_missing(f, row)) {
-        if (feature.fallback < 0) return missing(feature);
-        const Tensor& value = c_.inputs[static_cast<std::size_t>(feature.fallback) + 1];
-        for (std::size_t i = 0; i < count; ++i) {
-          items.push_back(item_of<T>(value, value.count() == 1 ? 0 : static_cast<std::int64_t>(i)));
-        }
-        continue;
+    if constexpr (std::is_same_v<T, std::string_view>) {
+      items.reserve(rows_);
+      for (std::size_t row = 0; row < rows_; ++row) SW_RETURN_IF_ERROR(fixed_row<T>(f, row, items));
+      return push<T>(shape, items);
+    } else {
+      SW_ASSIGN(Tensor out, c_.make(feature.dtype, shape));
+      T* to = reinterpret_cast<T*>(out.mutable_data());
+      for (std::size_t row = 0; row < rows_; ++row) {
+        items.clear();
+        SW_RETURN_IF_ERROR(fixed_row<T>(f, row, items));
+        to = std::copy(items.begin(), items.end(), to);
       }
-      const std::size_t before = items.size();
-      SW_RETURN_IF_ERROR(read<T>(f, row, items));
-      if (items.size() - before != count) {
-        return wrong(feature, row, "Number of ", tensorflow_name(feature.dtype),
-                     " values != expected.  Values size: ", items.size() - before,
-                     " but output shape: ", feature.shape.bracketed());
-      }
+      out.buffer()->touch();
+      c_.outputs.push_back(std::move(out));
+      return {};
     }
-    return push<T>(batched({}, feature.shape), items);
   }
 
   // Rows are filled up to the longest.
