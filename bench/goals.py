@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Goal:
-    """Spillway's `metric` in `task` is at most `factor` times that of `limit`, plus `plus`."""
+    """The `metric` of `row` in `task` is at most `factor` times that of `limit`, plus `plus`."""
 
     task: str
     metric: str
@@ -16,6 +16,7 @@ class Goal:
     limit: str = ""
     factor: float = 0.0
     plus: float = 0.0
+    row: str = "spillway"
 
     def bound(self, limit: float) -> float:
         """The largest value that meets the goal, given the limit's."""
@@ -35,6 +36,21 @@ GOALS = (
         "limits thread_queue",
         1 / 0.97,
     ),
+    Goal("p8a", "cpu_us", "us", "CPU <= 1/6 of tf.data's", "tf", 1 / 6),
+    Goal("p8a", "cpu_us", "us", "CPU <= 1/2 of Python with a C checksum", "limits python", 1 / 2),
+    Goal("p8b", "cpu_us", "us", "CPU <= 1/3 of DALI's", "dali", 1 / 3),
+    Goal("p8b", "cpu_us", "us", "CPU <= 1/6 of tf.data's", "tf", 1 / 6),
+    Goal("p9", "cpu_us", "us", "CPU <= 1x splitlines", "limits splitlines", 1.0),
+    Goal(
+        "p9",
+        "cpu_us",
+        "us",
+        "with a bytes object a line, CPU <= 1x splitlines",
+        "limits splitlines",
+        1.0,
+        row="spillway numpy",
+    ),
+    Goal("p10", "cpu_us", "us", "CPU <= 1.2x readinto", "limits readinto", 1.2),
     Goal("p12", "import_cpu_ms", "ms", "import <= 1.5x NumPy's + 40 ms", "limits", 1.5, 40.0),
     Goal("p12", "import_mb", "MB", "import <= 40 MB", plus=40.0),
     Goal("p12", "first_ms", "ms", "first element <= 0.5 ms", plus=0.5),

@@ -110,7 +110,7 @@ def ranks(task: Task, rows: dict[str, list[Figures]]) -> str:
 
 def verdict(goal: Goal, rows: dict[str, list[Figures]]) -> str:
     """Met or missed, with both sides of the comparison."""
-    mine = values(rows.get("spillway", []), goal.metric)
+    mine = values(rows.get(goal.row, []), goal.metric)
     limit = values(rows.get(goal.limit, []), goal.metric) if goal.limit else [0.0]
     if not mine or not limit:
         return "not measured"

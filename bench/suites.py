@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import function_tasks, tasks
+from bench import file_tasks, function_tasks, tasks
 
 HERE = Path(__file__).resolve().parent
 
@@ -58,4 +58,5 @@ FUNCTIONS = Suite(
     function_tasks.FunctionCase,
     "function_systems",
 )
-SUITES = {suite.name: suite for suite in (ENGINE, FUNCTIONS)}
+FILES = Suite("files", "Files benchmark", file_tasks.TASKS, file_tasks.FileCase, "file_systems")
+SUITES = {suite.name: suite for suite in (ENGINE, FUNCTIONS, FILES)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench import report
+from bench import file_data, file_tasks, report
 from bench.function_tasks import FunctionCase
 from bench.goals import GOALS
 from bench.suites import FUNCTIONS, SUITES
@@ -81,3 +81,35 @@ def test_every_system_answers_every_task(suite: str, system: str) -> None:
     without = set(SUITES[suite].without(system))
     assert names | without == set(SUITES[suite].tasks)
     assert not names & without
+
+
+def test_a_goal_may_be_about_a_variant() -> None:
+    """Lines are asked for twice: as string tensors, and as Python objects."""
+    goals = [goal for goal in GOALS if goal.task == "p9"]
+    measured = rows(spillway=[0.1], spillway_numpy=[0.3], limits_splitlines=[0.2])
+    assert [report.verdict(goal, measured)[:3] for goal in goals] == ["met", "MIS"]
+
+
+def test_a_batch_of_strings_is_checked_whatever_it_is_made_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Lists, arrays of objects and arrays filled up with zeros hold the same strings."""
+    lines = [b"one", b"", b"three"]
+    monkeypatch.setattr(file_data, "digests", lambda _: np.array([*map(file_data.digest, lines)]))
+    case = file_tasks.FileCase(file_tasks.TASKS["p9"], len(lines))
+    padded = np.array(lines).view(np.uint8).reshape(3, -1)
+    for batch in (lines, [x.decode() for x in lines], np.array(lines, object), {"line": padded}):
+        case.check([batch])
+    with pytest.raises(ValueError, match="wrong values"):
+        case.check([[b"one", b"", b"four"]])
+    with pytest.raises(ValueError, match="elements must be 1: 2"):
+        case.check([lines, lines])
+
+
+def test_records_are_framed_as_the_reader_wants_them() -> None:
+    """Checksums of columns are the checksums of rows."""
+    framed = file_data._framed(np.frombuffer(b"123456789", np.uint8)[None])[0].tobytes()
+    crc = 0xE3069283  # of these digits, as published
+    masked = ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+    assert framed[:8] == (9).to_bytes(8, "little")
+    assert framed[12:] == b"123456789" + masked.to_bytes(4, "little")

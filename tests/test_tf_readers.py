@@ -65,6 +65,43 @@ def test_files_may_be_paths_lists_tensors_or_a_dataset(tmp_path: Path) -> None:
     assert values(tf.data.TextLineDataset(names, num_parallel_reads=2)) == [b"1", b"3", b"2"]
 
 
+IN_TURN = {  # of TensorFlow 2.21, for files of 5, 1, 0, 7, 3, 2 and 4 records
+    None: "00 01 02 03 04 10 30 31 32 33 34 35 36 40 41 42 50 51 60 61 62 63",
+    1: "00 01 02 03 04 10 30 31 32 33 34 35 36 40 41 42 50 51 60 61 62 63",
+    2: "00 10 01 02 03 30 04 31 32 40 33 41 34 42 35 36 50 51 60 61 62 63",
+    3: "00 10 01 30 02 40 31 03 41 32 04 42 33 34 50 60 35 51 61 36 62 63",
+    4: "00 10 30 01 40 31 02 50 41 32 03 51 42 33 04 34 60 35 61 36 62 63",
+    7: "00 10 30 40 50 60 01 31 41 51 61 02 32 42 62 03 33 63 04 34 35 36",
+    10: "00 10 30 40 50 60 01 31 41 51 61 02 32 42 62 03 33 63 04 34 35 36",
+    tf.data.AUTOTUNE: "00 01 02 03 04 10 30 31 32 33 34 35 36 40 41 42 50 51 60 61 62 63",
+}
+
+
+@pytest.mark.parametrize("reads", IN_TURN)
+def test_files_are_read_by_turns_as_tensorflow_does(tmp_path: Path, reads: int | None) -> None:
+    lines, records, pieces = list[str](), list[str](), list[str]()
+    for i, count in enumerate([5, 1, 0, 7, 3, 2, 4]):
+        each = [b"%d%d" % (i, k) for k in range(count)]
+        records.append(written(tmp_path / f"{i}.tfrecord", each))
+        (tmp_path / f"{i}.txt").write_bytes(b"\n".join(each))
+        lines.append(str(tmp_path / f"{i}.txt"))
+        (tmp_path / f"{i}.bin").write_bytes(b"".join(each))
+        pieces.append(str(tmp_path / f"{i}.bin"))
+    wanted = IN_TURN[reads].encode().split()
+    in_turn: Any = {"num_parallel_reads": reads}
+    assert values(tf.data.TFRecordDataset(records, **in_turn)) == wanted
+    assert values(tf.data.TextLineDataset(lines, **in_turn)) == wanted
+    assert values(tf.data.FixedLengthRecordDataset(pieces, 2, **in_turn)) == wanted
+    listed = D.from_tensor_slices(records)
+    assert values(tf.data.TFRecordDataset(listed, **in_turn)) == wanted
+
+
+@pytest.mark.parametrize("reads", [0, -2])
+def test_a_number_of_files_at_a_time_is_at_least_one(tmp_path: Path, reads: int) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match="cycle_length"):
+        values(tf.data.TextLineDataset(written(tmp_path / "a", []), num_parallel_reads=reads))
+
+
 def test_a_function_that_opens_files_runs_without_python(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("1\n")
     ds = D.from_tensors(str(tmp_path / "a")).flat_map(lambda f: tf.data.TextLineDataset(f).skip(0))

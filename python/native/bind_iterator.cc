@@ -52,12 +52,14 @@ Tensor by_itself(Tensor row) {
 // counted.
 Tensor as_own(Tensor row) {
   if (row.dtype() == DType::kVariant) return row;
-  const bool small = !is_plain(row.dtype()) || row.bytes() * 2 < row.buffer()->size();
+  const bool strings = row.dtype() == DType::kString;
+  const bool small = (strings ? row.footprint() : row.bytes()) * 2 < row.buffer()->size();
   if (small) {
     auto copy = compact(tensor_account(), row, Buffer::Ask::kOwed);
     if (copy.ok()) return std::move(copy).value();
   } else {
     row.buffer()->transfer(tensor_account());
+    if (strings) row.string_offsets()->transfer(tensor_account());
   }
   return row;
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "spillway/graph/strings.h"
+#include "spillway/tensor/string_rows.h"
 
 namespace spillway::graph {
 namespace {
@@ -49,9 +50,23 @@ T item_of(const Tensor& tensor, std::int64_t i) {
   else
     return tensor.as<T>()[i];
 }
+// Strings that are most of the bytes they lie in, all of them.
+bool worth_sharing(const Buffer& bytes, const std::vector<std::string_view>& items) {
+  const auto* const begin = reinterpret_cast<const char*>(bytes.data());
+  std::size_t size = 0;
+  for (const std::string_view item : items) {
+    if (item.data() < begin || item.data() + item.size() > begin + bytes.size()) return false;
+    size += item.size();
+  }
+  return size * 4 >= bytes.size() * 3;
+}
+
 template <class T>
 Result<Tensor> tensor_of(const Compute& c, const Shape& shape, const std::vector<T>& items) {
   if constexpr (std::is_same_v<T, std::string_view>) {
+    if (const BufferPtr& bytes = c.inputs[0].buffer(); worth_sharing(*bytes, items)) {
+      return strings_within(c.account, shape, bytes, items, c.ask);
+    }
     return c.strings(shape, items);
   } else {
     SW_ASSIGN(Tensor out,
@@ -71,10 +86,12 @@ class Parse {
     SW_ASSIGN(features_, features_of(c_.attrs));
     const Tensor& serialized = c_.inputs[0];
     const std::vector<int> order = by_key(features_);
-    rows_.resize(static_cast<std::size_t>(serialized.count()));
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
+    rows_ = static_cast<std::size_t>(serialized.count());
+    lists_.resize(rows_ * features_.size());
+    for (std::size_t i = 0; i < rows_; ++i) {
       const std::string_view example = serialized.string_at(static_cast<std::int64_t>(i));
-      if (!find_features(example, features_, order, rows_[i])) return not_an_example(example);
+      const std::span found = std::span(lists_).subspan(i * features_.size(), features_.size());
+      if (!find_features(example, features_, order, found)) return not_an_example(example);
     }
     for (std::size_t f = 0; f < features_.size(); ++f) {
       switch (features_[f].dtype) {
@@ -126,7 +143,7 @@ class Parse {
   // Appends the items of a feature in a row, which has the right type.
   template <class T>
   Status read(std::size_t f, std::size_t row, std::vector<T>& items) const {
-    const FeatureList& list = rows_[row][f];
+    const FeatureList& list = lists_[row * features_.size() + f];
     const Feature& feature = features_[f];
     const DType actual = dtype_of_list(list.kind);
     if (actual != feature.dtype) {
@@ -144,7 +161,7 @@ class Parse {
     return {};
   }
   bool is_missing(std::size_t f, std::size_t row) const {
-    return rows_[row][f].kind == FeatureList::Kind::kMissing;
+    return lists_[row * features_.size() + f].kind == FeatureList::Kind::kMissing;
   }
   template <class T>
   Status push(const Shape& shape, const std::vector<T>& items) {
@@ -165,29 +182,48 @@ class Parse {
     }
   }
 
+  // The items of one row, or the default, are added to `items`.
+  template <class T>
+  Status fixed_row(std::size_t f, std::size_t row, std::vector<T>& items) const {
+    const Feature& feature = features_[f];
+    const auto count = static_cast<std::size_t>(feature.shape.count());
+    if (is_missing(f, row)) {
+      if (feature.fallback < 0) return missing(feature);
+      const Tensor& value = c_.inputs[static_cast<std::size_t>(feature.fallback) + 1];
+      for (std::size_t i = 0; i < count; ++i) {
+        items.push_back(item_of<T>(value, value.count() == 1 ? 0 : static_cast<std::int64_t>(i)));
+      }
+      return {};
+    }
+    const std::size_t before = items.size();
+    SW_RETURN_IF_ERROR(read<T>(f, row, items));
+    if (items.size() - before == count) return {};
+    return wrong(feature, row, "Number of ", tensorflow_name(feature.dtype),
+                 " values != expected.  Values size: ", items.size() - before,
+                 " but output shape: ", feature.shape.bracketed());
+  }
+
   template <class T>
   Status fixed(std::size_t f) {
     const Feature& feature = features_[f];
-    const auto count = static_cast<std::size_t>(feature.shape.count());
+    const Shape shape = batched({}, feature.shape);
     std::vector<T> items;
-    for (std::size_t row = 0; row < rows_.size(); ++row) {
-      if (is_missing(f, row)) {
-        if (feature.fallback < 0) return missing(feature);
-        const Tensor& value = c_.inputs[static_cast<std::size_t>(feature.fallback) + 1];
-        for (std::size_t i = 0; i < count; ++i) {
-          items.push_back(item_of<T>(value, value.count() == 1 ? 0 : static_cast<std::int64_t>(i)));
-        }
-        continue;
+    if constexpr (std::is_same_v<T, std::string_view>) {
+      items.reserve(rows_);
+      for (std::size_t row = 0; row < rows_; ++row) SW_RETURN_IF_ERROR(fixed_row<T>(f, row, items));
+      return push<T>(shape, items);
+    } else {
+      SW_ASSIGN(Tensor out, c_.make(feature.dtype, shape));
+      T* to = reinterpret_cast<T*>(out.mutable_data());
+      for (std::size_t row = 0; row < rows_; ++row) {
+        items.clear();
+        SW_RETURN_IF_ERROR(fixed_row<T>(f, row, items));
+        to = std::copy(items.begin(), items.end(), to);
       }
-      const std::size_t before = items.size();
-      SW_RETURN_IF_ERROR(read<T>(f, row, items));
-      if (items.size() - before != count) {
-        return wrong(feature, row, "Number of ", tensorflow_name(feature.dtype),
-                     " values != expected.  Values size: ", items.size() - before,
-                     " but output shape: ", feature.shape.bracketed());
-      }
+      out.buffer()->touch();
+      c_.outputs.push_back(std::move(out));
+      return {};
     }
-    return push<T>(batched({}, feature.shape), items);
   }
 
   // Rows are filled up to the longest.
@@ -198,7 +234,7 @@ class Parse {
     std::vector<T> items;
     std::vector<std::size_t> ends;
     std::size_t most = 0;
-    for (std::size_t row = 0; row < rows_.size(); ++row) {
+    for (std::size_t row = 0; row < rows_; ++row) {
       const std::size_t before = items.size();
       if (!is_missing(f, row)) SW_RETURN_IF_ERROR(read<T>(f, row, items));
       const std::size_t n = items.size() - before;
@@ -212,17 +248,16 @@ class Parse {
       ends.push_back(items.size());
     }
     const Shape shape = batched({static_cast<std::int64_t>(most / step)}, feature.shape);
-    if (rows_.size() == 1) return push<T>(shape, items);
+    if (rows_ == 1) return push<T>(shape, items);
     T filler{};
     if (feature.fallback >= 0) {
       filler = item_of<T>(c_.inputs[static_cast<std::size_t>(feature.fallback) + 1], 0);
     }
     // One long row among many short ones can be far larger than the input: paid for first.
-    SW_ASSIGN(const Buffer paid,
-              Buffer::allocate(c_.account, rows_.size() * most * sizeof(T), c_.ask));
+    SW_ASSIGN(const Buffer paid, Buffer::allocate(c_.account, rows_ * most * sizeof(T), c_.ask));
     static_cast<void>(paid);
     std::vector<T> padded;
-    padded.reserve(rows_.size() * most);
+    padded.reserve(rows_ * most);
     std::size_t begin = 0;
     for (const std::size_t end : ends) {
       padded.insert(padded.end(), items.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -238,7 +273,7 @@ class Parse {
     std::vector<T> items;
     std::vector<std::int64_t> indices;
     std::int64_t most = 0;
-    for (std::size_t row = 0; row < rows_.size(); ++row) {
+    for (std::size_t row = 0; row < rows_; ++row) {
       const std::size_t before = items.size();
       if (!is_missing(f, row)) SW_RETURN_IF_ERROR(read<T>(f, row, items));
       const auto n = static_cast<std::int64_t>(items.size() - before);
@@ -252,14 +287,15 @@ class Parse {
     SW_RETURN_IF_ERROR(push<std::int64_t>(Shape({n, single_ ? 1 : 2}), indices));
     SW_RETURN_IF_ERROR(push<T>(Shape({n}), items));
     std::vector<std::int64_t> shape = {most};
-    if (!single_) shape.insert(shape.begin(), static_cast<std::int64_t>(rows_.size()));
+    if (!single_) shape.insert(shape.begin(), static_cast<std::int64_t>(rows_));
     return push<std::int64_t>(Shape({single_ ? 1 : 2}), shape);
   }
 
   Compute& c_;
   bool single_;
   std::vector<Feature> features_;
-  std::vector<std::vector<FeatureList>> rows_;
+  std::size_t rows_ = 0;
+  std::vector<FeatureList> lists_;  // the features of a row, then those of the next
 };
 
 Status malformed() { return invalid_argument("the features are not described as they should be"); }

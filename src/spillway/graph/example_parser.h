@@ -40,11 +40,12 @@ struct FeatureList {
   std::string_view body;
 };
 
-// Finds the lists of `features` in an example; what comes twice counts the last time. False: not an
-// Example. `order` holds the features' places by key; see by_key.
+// Finds the lists of `features` in an example; what comes twice counts the last time. `found` holds
+// one for each feature. False: not an Example. `order` holds the features' places by key; see
+// by_key.
 std::vector<int> by_key(const std::vector<Feature>& features);
 bool find_features(std::string_view example, const std::vector<Feature>& features,
-                   const std::vector<int>& order, std::vector<FeatureList>& found);
+                   const std::vector<int>& order, std::span<FeatureList> found);
 
 // The items of a list; false where the bytes are none.
 bool read_integers(std::string_view body, std::vector<std::int64_t>& out);

@@ -163,8 +163,8 @@ std::vector<int> by_key(const std::vector<Feature>& features) {
 }
 
 bool find_features(std::string_view example, const std::vector<Feature>& features,
-                   const std::vector<int>& order, std::vector<FeatureList>& found) {
-  found.assign(features.size(), {});
+                   const std::vector<int>& order, std::span<FeatureList> found) {
+  std::ranges::fill(found, FeatureList());
   const auto entry = [&](std::string_view bytes) {
     std::string_view key;
     std::string_view value;

@@ -353,6 +353,12 @@ void Plan::run_compute(const Step& step, Running& running) const {
   for (std::size_t i = 0; i < outs.size(); ++i) {
     const Value& value = values_[static_cast<std::size_t>(step.out[i])];
     if (outs[i].empty()) continue;
+    if (outs[i].size() == 1) {
+      const Tensor& only = outs[i][0];
+      running.tensors[static_cast<std::size_t>(value.index)] =
+          only.reshaped(only.shape().with_leading(1));
+      continue;
+    }
     auto block = stack(running.request.account, outs[i], running.request.ask);
     if (!block.ok()) return running.fail(std::move(block).status(), 0);
     running.tensors[static_cast<std::size_t>(value.index)] = std::move(block).value();

@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::size_t kLeast = 256;
 constexpr std::size_t kCompressedPiece = 64 * 1024;
+// From here on a piece goes from the file to its place: a copy costs more than a system call.
+constexpr std::size_t kDirect = 32 * 1024;
 
 }  // namespace
 
@@ -171,7 +173,7 @@ Result<std::size_t> ByteStream::read(std::span<std::byte> out) {
   }
   while (done < out.size()) {
     const std::size_t left = out.size() - done;
-    if (inflater_ == nullptr && left < buffer_size_ / 2) {
+    if (inflater_ == nullptr && left < std::min(kDirect, buffer_size_ / 2)) {
       SW_ASSIGN(const auto next, look(left));
       const std::size_t some = std::min(left, next.size());
       if (some == 0) break;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t kMostRows = 4096;  // a chunk: their offsets take 32 KB
 constexpr std::size_t kLeastBytes = 4096;
-constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
+constexpr std::size_t kMostBytes = std::size_t{64} << 20U;
 
 // By the parameters `compression_type` and `buffer_size`.
 Result<std::unique_ptr<ByteStream>> open_stream(const Node& node, FilePtr file,
@@ -35,8 +35,8 @@ class FileRowsIterator final : public Iterator {
         if (file_ >= files_.size()) return end_of_data();
         if (Status opened = open(); !opened.ok()) return failed(std::move(opened));
       }
-      StringRows out(account(), std::clamp<std::int64_t>(demand.rows, 1, kMostRows),
-                     std::clamp(demand.bytes, kLeastBytes, kMostBytes));
+      const std::int64_t rows = std::clamp<std::int64_t>(demand.rows, 1, kMostRows);
+      StringRows out(account(), rows, room_for(rows, demand.bytes));
       auto more = reader_->read(out);
       if (out.count() > 0) {
         if (!more.ok() && is_position(more.error())) pending_ = std::move(more).status();
@@ -64,6 +64,13 @@ class FileRowsIterator final : public Iterator {
   }
 
  private:
+  // What is demanded, unless the records so far say that the rows will take less.
+  std::size_t room_for(std::int64_t rows, std::size_t demanded) const {
+    const std::size_t likely = static_cast<std::size_t>(rows) * (record_bytes_ + record_bytes_ / 8);
+    if (record_bytes_ > 0) demanded = std::min(demanded, likely + kLeastBytes);
+    return std::clamp(demanded, kLeastBytes, kMostBytes);
+  }
+
   Status open() {
     const std::string& path = files_[file_];
     SW_ASSIGN(FilePtr file, open_file(path));
@@ -84,6 +91,8 @@ class FileRowsIterator final : public Iterator {
     const std::int64_t rows = out.count();
     std::vector<Column> columns;
     columns.emplace_back(out.take());
+    const std::size_t mean = columns[0].block().footprint() / static_cast<std::size_t>(rows);
+    record_bytes_ = std::max(mean, record_bytes_ - record_bytes_ / 16);
     const Origins origins = Origins::regular(scope_, ordinal_);
     ordinal_ += rows;
     return std::optional(Chunk(stage().node().structure(), rows, std::move(columns), origins));
@@ -113,6 +122,7 @@ class FileRowsIterator final : public Iterator {
   std::size_t file_ = 0;
   std::int64_t position_ = 0;  // in the file, until it is open
   std::int64_t ordinal_ = 0;
+  std::size_t record_bytes_ = 0;  // of a record: the largest mean lately
   RecordReaderPtr reader_;
   Status pending_;  // of the record behind those handed out
   ScopePtr scope_;

@@ -6,6 +6,7 @@
 
 #include "spillway/memory/slab_pool.h"
 #include "spillway/pipeline/run.h"
+#include "spillway/tensor/string_rows.h"
 
 namespace spillway {
 namespace {
@@ -433,7 +434,7 @@ Result<Row> RowStore::get_large(Slot slot, Buffer::Ask ask, const AccountPtr& pa
     offsets->touch();
     auto* at = reinterpret_cast<std::int64_t*>(offsets->data());
     const std::int64_t base = at[0];
-    for (std::int64_t i = 0; i <= part.shape.count(); ++i) at[i] -= base;
+    for (std::int64_t i = 0; base != kApart && i <= part.shape.count(); ++i) at[i] -= base;
     row.values.push_back(Tensor::of_strings(part.shape, {std::move(offsets), std::move(bytes)}));
   }
   if (remove) erase(slot);
@@ -450,7 +451,20 @@ Status RowStore::write_large(Large& large) {
   for (const Tensor& value : large.values) {
     Stored part{value.dtype(), value.shape(), {}, {}};
     std::span<const std::byte> data;
-    if (value.dtype() == DType::kString) {
+    if (value.dtype() == DType::kString && strings_apart(value)) {
+      // With what lies between them; the offsets count from the first.
+      const auto [begin, end] = string_extent(value);
+      data = {value.buffer()->data() + begin, static_cast<std::size_t>(end - begin)};
+      std::vector<std::int64_t> offsets = {kApart};
+      for (std::int64_t i = 0; i < value.count(); ++i) {
+        const std::string_view item = value.string_at(i);
+        offsets.push_back(reinterpret_cast<const std::byte*>(item.data()) - data.data());
+        offsets.push_back(offsets.back() + std::ssize(item));
+      }
+      auto place = disk_.write(std::as_bytes(std::span(offsets)));
+      if (place.ok()) part.offsets = place.value();
+      failed = std::move(place).status();
+    } else if (value.dtype() == DType::kString) {
       const auto* offsets =
           reinterpret_cast<const std::int64_t*>(value.string_offsets()->data()) + value.first();
       const auto count = static_cast<std::size_t>(value.count());

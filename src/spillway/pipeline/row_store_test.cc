@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <numeric>
 #include <random>
 #include <thread>
 
 #include "spillway/base/bytes.h"
+#include "spillway/tensor/string_rows.h"
 #include "spillway/testing/pipelines.h"
 
 namespace spillway::testing {
@@ -134,6 +136,30 @@ TEST_F(RowStoreTest, StringsOfManySizesSpillToo) {
     ASSERT_TRUE(got.ok());
     ASSERT_EQ(got.value().values[0].string_at(0), words[i]);
     ASSERT_EQ(*got.value().values[1].as<std::int64_t>(), static_cast<std::int64_t>(i));
+  }
+}
+
+// Parts of records, shared where they are: what lies between them goes to disk and back too.
+TEST_F(RowStoreTest, StringsThatLieApartSpillToo) {
+  limit(1 * kMiB);
+  std::vector<RowStore::Slot> slots;
+  for (int i = 0; i < 40; ++i) {
+    const std::string letter(1, static_cast<char>('a' + i % 26));
+    const Tensor record = str("<" + std::string(60'000, letter[0]) + "><" + letter + ">");
+    const std::string_view all = record.string_at(0);
+    const std::array items = {all.substr(1, 60'000), all.substr(60'003, 1)};
+    const Tensor parts =
+        strings_within(elsewhere_, Shape{2}, record.buffer(), items, Buffer::Ask::kRequired)
+            .value();
+    slots.push_back(store_->put(Row{{parts}, {}}).value());
+  }
+  EXPECT_GT(*spilled_, static_cast<std::int64_t>(kMiB));
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const auto got = store_->take(slots[i]);
+    ASSERT_TRUE(got.ok());
+    const char letter = static_cast<char>('a' + i % 26);
+    ASSERT_EQ(got.value().values[0].string_at(0), std::string(60'000, letter));
+    ASSERT_EQ(got.value().values[0].string_at(1), std::string(1, letter));
   }
 }
 

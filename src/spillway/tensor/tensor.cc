@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "spillway/tensor/string_rows.h"
+
 namespace spillway {
 
 Tensor::Tensor(DType dtype, Shape shape, BufferPtr buffer, std::int64_t first)
@@ -29,7 +31,8 @@ Tensor Tensor::of_variants(Shape shape, std::shared_ptr<const std::vector<Varian
 }
 
 std::string_view Tensor::string_at(std::int64_t i) const {
-  const auto* offsets = reinterpret_cast<const std::int64_t*>(offsets_->data()) + first_ + i;
+  const auto* offsets = reinterpret_cast<const std::int64_t*>(offsets_->data());
+  offsets += offsets[0] == kApart ? 2 * (first_ + i) + 1 : first_ + i;
   return {reinterpret_cast<const char*>(buffer_->data()) + offsets[0],
           static_cast<std::size_t>(offsets[1] - offsets[0])};
 }
@@ -37,7 +40,7 @@ std::string_view Tensor::string_at(std::int64_t i) const {
 bool Tensor::owns_whole_buffer() const {
   if (dtype_ == DType::kVariant) return true;
   if (dtype_ == DType::kString) {
-    return first_ == 0 &&
+    return first_ == 0 && !strings_apart(*this) &&
            offsets_->size() == static_cast<std::size_t>(count_ + 1) * sizeof(std::int64_t);
   }
   return first_ == 0 && bytes() == buffer_->size();
@@ -46,6 +49,11 @@ bool Tensor::owns_whole_buffer() const {
 std::size_t Tensor::footprint() const {
   if (dtype_ == DType::kVariant) return static_cast<std::size_t>(count_) * sizeof(VariantPtr);
   if (dtype_ != DType::kString) return bytes();
+  if (strings_apart(*this)) {
+    std::size_t bytes = static_cast<std::size_t>(count_ + 1) * sizeof(std::int64_t);
+    for (std::int64_t i = 0; i < count_; ++i) bytes += string_at(i).size();
+    return bytes;
+  }
   const auto* offsets = reinterpret_cast<const std::int64_t*>(offsets_->data()) + first_;
   return static_cast<std::size_t>(offsets[count_] - offsets[0]) +
          static_cast<std::size_t>(count_ + 1) * sizeof(std::int64_t);
@@ -118,6 +126,25 @@ class StringWriter {
     at_ += static_cast<std::int64_t>(item.size());
     *++offsets_ = at_;
   }
+  // All of `strings`; at once where they lie one after the other.
+  void add(const Tensor& strings) {
+    if (strings_apart(strings)) {
+      for (std::int64_t i = 0; i < strings.count(); ++i) add(strings.string_at(i));
+      return;
+    }
+    const auto* from =
+        reinterpret_cast<const std::int64_t*>(strings.string_offsets()->data()) + strings.first();
+    const std::int64_t count = strings.count();
+    const std::int64_t begin = from[0];
+    const std::int64_t size = from[count] - begin;
+    const std::int64_t shift = at_ - begin;
+    for (std::int64_t i = 1; i <= count; ++i) offsets_[i] = from[i] + shift;
+    offsets_ += count;
+    if (size > 0) {
+      std::memcpy(bytes_ + at_, strings.buffer()->data() + begin, static_cast<std::size_t>(size));
+    }
+    at_ += size;
+  }
 
  private:
   std::int64_t* offsets_;
@@ -148,9 +175,7 @@ Result<Tensor> join(const AccountPtr& account, const Shape& shape, std::span<con
     }
     SW_ASSIGN(StringData data, make_string_data(account, count, bytes, ask));
     StringWriter writer(data);
-    for (const Tensor& part : parts) {
-      for (std::int64_t i = 0; i < part.count(); ++i) writer.add(part.string_at(i));
-    }
+    for (const Tensor& part : parts) writer.add(part);
     data.offsets->touch();
     data.bytes->touch();
     return Tensor::of_strings(shape, std::move(data));

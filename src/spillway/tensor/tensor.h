@@ -22,9 +22,9 @@ class Variant {
 };
 using VariantPtr = std::shared_ptr<const Variant>;
 
-// Strings: offsets (count + 1) into one run of bytes. Immutable once shared.
+// Strings: offsets (count + 1) into one run of bytes; strings_within() lays them out otherwise.
 struct StringData {
-  BufferPtr offsets;  // int64
+  BufferPtr offsets;  // int64. Immutable once shared.
   BufferPtr bytes;
 };
 

@@ -158,5 +158,20 @@ TEST(ParseExample, RefusesFeaturesThatAreDescribedBadly) {
   }
 }
 
+TEST(ParseExample, SharesStringsThatAreMostOfTheirRecords) {
+  const Attrs word = one_feature(FeatureKind::kFixed, DType::kString);
+  const std::string large(100, 'x');
+  const std::string small(3, 'y');
+  const auto parsed = [&](const std::string& a, const std::string& b) {
+    const Tensor records =
+        strings_of({example("a", words({a.c_str()})), example("a", words({b.c_str()}))});
+    Tensor out = one_of(call_op("parse_example", {records}, word));
+    EXPECT_THAT(strings_in(out), ElementsAre(a, b));
+    return out.buffer() == records.buffer();
+  };
+  EXPECT_TRUE(parsed(large, large));
+  EXPECT_FALSE(parsed(small, small)) << "what is kept would be mostly something else";
+}
+
 }  // namespace
 }  // namespace spillway::testing

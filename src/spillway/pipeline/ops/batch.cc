@@ -11,6 +11,7 @@ namespace {
 
 // The rows of a batch are needed whatever was demanded: ask for them in pieces of this size.
 constexpr std::size_t kPiece = 256 * kKiB;
+constexpr std::size_t kMostAtOnce = 64 * kMiB;  // of a batch whose rows are of any size
 constexpr std::int64_t kPieceTime = 1'000'000;
 constexpr std::string_view kWithFailed = "of a batch with one that failed";
 
@@ -75,6 +76,7 @@ class BatchIterator final : public Iterator {
       input_.below().make_into(&*batch_);
     }
     Next next = gather(demand, *batch_);
+    if (next.ok() && next.value()) note_size(*next.value());
     if (next.ok() || is_position(next.error())) {
       input_.below().make_into(nullptr);
       batch_.reset();
@@ -118,6 +120,11 @@ class BatchIterator final : public Iterator {
   // much goes back to the input.
   Demand wish(const Demand& demand, std::int64_t have) const {
     Demand out{size_ - have, std::max(demand.bytes, kPiece), std::max(demand.time_ns, kPieceTime)};
+    if (batch_bytes_ >= kPiece) {
+      // Strings that come in one piece need not be joined, and a surplus would have to be.
+      out.bytes = std::max(out.bytes, batch_bytes_ + batch_bytes_ / 8);
+      return out;
+    }
     // A filter gives fewer rows than asked: where nobody sees the surplus, ask for more.
     if (have > 0 && !overpull_) return out;
     std::int64_t batches = std::max<std::int64_t>(1, demand.rows);
@@ -128,6 +135,13 @@ class BatchIterator final : public Iterator {
     }
     if (__builtin_mul_overflow(batches, size_, &out.rows)) out.rows = size_;
     return out;
+  }
+
+  // What a batch of rows of unknown size takes: the largest lately.
+  void note_size(const Chunk& batches) {
+    if (row_bytes_ >= 0) return;
+    const std::size_t each = batches.footprint() / static_cast<std::size_t>(batches.rows());
+    batch_bytes_ = std::min(std::max(each, batch_bytes_ - batch_bytes_ / 16), kMostAtOnce);
   }
 
   // At least one batch lies in `rows`.
@@ -210,6 +224,7 @@ class BatchIterator final : public Iterator {
   const std::int64_t available_;
   const bool overpull_;  // the input's cardinality
   std::int64_t row_bytes_;
+  std::size_t batch_bytes_ = 0;
 };
 
 class BatchIndexed final : public Indexed {

@@ -33,6 +33,28 @@ TEST_F(TfRecordOperator, ABadFileIsOneErrorInItsPlaceAndTheNextFollows) {
                   .expect = {"'one'", "'ok'", "!DATA_LOSS", "!NOT_FOUND", "'two'"}});
 }
 
+// From the second batch on their size is known: they are read side by side and shared.
+TEST_F(TfRecordOperator, ABatchOfLargeRecordsCopiesNone) {
+  std::vector<std::string> records;
+  for (int i = 0; i < 40; ++i) {
+    records.emplace_back(static_cast<std::size_t>(90'000 + 10 * i),
+                         static_cast<char>('a' + i % 26));
+  }
+  const auto paths = files({file("a", records)});
+  const Opened opened = open(batches_of(10, node("tf_record", {{"filenames", paths}})));
+  for (std::size_t batch = 0; batch < 4; ++batch) {
+    const Next next = opened.it->next({1});
+    ASSERT_TRUE(next.ok() && next.value());
+    const Tensor strings = next.value()->row(0).values[0];
+    ASSERT_EQ(strings.shape(), Shape{10});
+    for (std::size_t i = 0; i < 10; ++i) {
+      ASSERT_EQ(strings.string_at(static_cast<std::int64_t>(i)), records[10 * batch + i]);
+    }
+    const std::size_t copied = opened.run->stages()[1]->account()->held();
+    EXPECT_EQ(copied > 0, batch == 0) << "batch " << batch << " made bytes of its own: " << copied;
+  }
+}
+
 TEST_F(TfRecordOperator, MayGoOnInTheSameFile) {
   std::string content = framed_tfrecord("one") + framed_tfrecord("two") + framed_tfrecord("three");
   content[19 + 12] = 'T';

@@ -1,0 +1,1 @@
+"""The tasks about files, one file a library: as `bench.systems`."""
