@@ -22,10 +22,10 @@ std::uint32_t entry_of(unsigned bits, unsigned symbol, bool dc) {
     if (run != 0 && run != 15) return 0;
     step = run == 15 ? 16 : HuffmanTable::kEndOfBlock;
   }
-  return (64 - bits - size) | size << 8U | step << 16U;
+  return (bits + size) | size << 8U | step << 16U;
 }
-constexpr std::uint32_t kLong = 64 | HuffmanTable::kLongCode << 16U;
-constexpr std::uint32_t kBad = 64 | HuffmanTable::kBadCode << 16U;
+constexpr std::uint32_t kLong = HuffmanTable::kLongCode << 16U;
+constexpr std::uint32_t kBad = HuffmanTable::kBadCode << 16U;
 
 // Coefficients behind the end of a block go to the place behind it.
 constexpr std::array<std::uint8_t, 320> places() {
@@ -43,16 +43,16 @@ constexpr std::array<std::uint8_t, 320> kPlaces = places();
   return word << (at & 7U);
 }
 
-[[gnu::always_inline]] inline unsigned bits_of(std::uint32_t entry) { return 64 - (entry & 0xFFU); }
+[[gnu::always_inline]] inline unsigned bits_of(std::uint32_t entry) { return entry & 0xFFU; }
 
 // The value in the last bits of the entry that `window` begins with.
 [[gnu::always_inline]] inline int value_of(std::uint64_t window, std::uint32_t entry) {
   const unsigned size = entry >> 8U & 0xFFU;
-  const std::uint32_t mask = (1U << size) - 1;
-  const std::uint32_t bits = static_cast<std::uint32_t>(window >> (entry & 63U)) & mask;
+  const auto last = static_cast<std::uint32_t>(window >> ((0 - entry) & 63U));
+  const std::uint32_t bits = last & ((1U << size) - 1);
   // A first bit of 0 means a negative value. Without a branch: it is as often the one as the other.
-  const std::uint32_t negative = (2 * bits >> size) - 1;
-  return static_cast<int>(bits - (negative & mask));
+  const std::uint32_t negative = (2 * bits >> size) ^ 1U;
+  return static_cast<int>(bits + negative - (negative << size));
 }
 
 void open_part(Lane& lane, const std::uint8_t* part) {
@@ -143,7 +143,7 @@ struct Turn {
   std::uint32_t entry = turn.ac->find(window);
   apply(turn, window, entry);
   if (turn.index < 63) [[likely]] {
-    window <<= bits_of(entry);
+    window <<= entry & 63U;
     entry = turn.ac->find(window);
     apply(turn, window, entry);
     if (turn.index < 63) [[likely]]

@@ -12,8 +12,8 @@ namespace spillway::jpeg {
 
 inline constexpr int kMostLanes = 4;
 
-// A code made ready. An entry has, from the lowest byte: 64 less the bits of code and value
-// together, the bits of the value, and in 16 bits how many coefficients it goes on.
+// A code made ready. An entry has, from the lowest byte: the bits of code and value together, the
+// bits of the value, and in 16 bits how many coefficients it goes on.
 class HuffmanTable {
  public:
   static constexpr unsigned kBits = 10;  // longer codes are rare

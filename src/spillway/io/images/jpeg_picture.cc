@@ -7,6 +7,7 @@ namespace spillway::jpeg {
 namespace {
 
 constexpr std::int64_t kMostItems = std::int64_t{1} << 29U;  // TensorFlow's
+constexpr std::size_t kMostBytes = std::size_t{1} << 30U;    // lengths have 32 bits
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -37,7 +38,10 @@ std::size_t Plan::parts() const {
 }
 
 bool make_plan(ImageBytes bytes, const DecodeOptions& options, Plan& plan) {
-  if (options.ratio != 1 || options.channels == 4 || !read_header(bytes, plan.header)) return false;
+  if (options.ratio != 1 || options.channels == 4 || bytes.size() > kMostBytes ||
+      !read_header(bytes, plan.header)) {
+    return false;
+  }
   const Header& h = plan.header;
   if (h.width * h.height * h.count >= kMostItems) return false;
   plan.across = h.components[0].across;
