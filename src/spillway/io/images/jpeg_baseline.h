@@ -18,7 +18,7 @@ struct JpegJob {
 };
 
 // Images that one thread decodes at a time: measured by jpeg_bench on Zen 3.
-inline constexpr int kJpegsAtOnce = 3;
+inline constexpr int kJpegsAtOnce = 2;
 
 // Decodes baseline JPEG files with our own decoder, several by turns, which is faster than one
 // after the other; the pixels are libjpeg-turbo's, bit for bit. Any number of jobs. The working

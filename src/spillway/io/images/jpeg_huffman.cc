@@ -24,7 +24,6 @@ std::uint32_t entry_of(unsigned bits, unsigned symbol, bool dc) {
   }
   return (bits + size) | size << 8U | step << 16U;
 }
-constexpr std::uint32_t kLong = HuffmanTable::kLongCode << 16U;
 constexpr std::uint32_t kBad = HuffmanTable::kBadCode << 16U;
 
 // Coefficients behind the end of a block go to the place behind it.
@@ -94,9 +93,7 @@ struct Turn {
   }
   const UnitBlock& kind = lane.unit[lane.slot++];
   const std::uint64_t window = window_at(turn.at);
-  std::uint32_t entry = kind.dc->find(window);
-  if (entry == kLong) [[unlikely]]
-    entry = kind.dc->find_long(window);
+  const std::uint32_t entry = kind.dc->find(window);
   const int dc = lane.predicted[kind.component] + value_of(window, entry);
   lane.predicted[kind.component] = dc;
   *turn.block = static_cast<std::int16_t>(dc);
@@ -106,19 +103,25 @@ struct Turn {
   return dc == *turn.block && entry != kBad;
 }
 
-[[gnu::always_inline]] inline void apply(Turn& turn, std::uint64_t window, std::uint32_t entry) {
+// A symbol that find_two() has no room for. True: the block goes on.
+[[gnu::always_inline]] inline bool step(Turn& turn) {
+  const std::uint64_t window = window_at(turn.at);
+  const std::uint32_t entry = turn.ac->find(window);
   turn.at += bits_of(entry);
-  turn.index += entry >> 16U;
+  turn.index = turn.index - HuffmanTable::kTooLong + (entry >> 16U);
   turn.block[kPlaces[turn.index]] = static_cast<std::int16_t>(value_of(window, entry));
+  return turn.index < 63;
 }
 
-// After a symbol that left the block. False: the band is complete, or the lane failed.
-[[gnu::always_inline]] inline bool leave_block(Lane& lane, Turn& turn) {
-  if (turn.index >= HuffmanTable::kLongCode) [[unlikely]] {
-    const std::uint64_t window = window_at(turn.at);
-    turn.index -= HuffmanTable::kLongCode;
-    apply(turn, window, turn.ac->find_long(window));
-    if (turn.index < 63) return true;
+// After symbols that left the block. False: the band is complete, or the lane failed.
+[[gnu::always_inline]] inline bool leave_block(Lane& lane, Turn& turn, std::uint64_t two) {
+  const std::uint64_t second = two >> 16U & 0xFFU;
+  if (turn.index >= HuffmanTable::kTooLong) {
+    if (step(turn)) return true;
+  } else if (second != 0 && turn.index - second >= 63) {
+    // The first one was the last of the block: the other was none.
+    turn.index -= second;
+    turn.at = turn.at - (two & 0xFFU) + (two >> 24U & 0xFFU);
   }
   *lane.last++ = static_cast<std::uint8_t>(turn.index & 127U);
   turn.block += kBlockItems;
@@ -137,19 +140,25 @@ struct Turn {
   return true;
 }
 
-// A symbol, or two: so many are in a window for certain. False: as above.
+// So many look-ups are in a window for certain, and a lane may go on so long without the others.
+constexpr int kLookUps = 3;
+
+// Some symbols. False: as above.
 [[gnu::always_inline]] inline bool advance(Lane& lane, Turn& turn) {
   std::uint64_t window = window_at(turn.at);
-  std::uint32_t entry = turn.ac->find(window);
-  apply(turn, window, entry);
-  if (turn.index < 63) [[likely]] {
-    window <<= entry & 63U;
-    entry = turn.ac->find(window);
-    apply(turn, window, entry);
-    if (turn.index < 63) [[likely]]
-      return true;
+#pragma GCC unroll 4
+  for (int i = 0; i < kLookUps; ++i) {
+    const std::uint64_t two = turn.ac->find_two(window);
+    turn.at += two & 0xFFU;
+    turn.index += two >> 8U & 0xFFU;
+    turn.block[kPlaces[turn.index]] = static_cast<std::int16_t>(two >> 32U);
+    turn.index += two >> 16U & 0xFFU;
+    turn.block[kPlaces[turn.index]] = static_cast<std::int16_t>(two >> 48U);
+    if (turn.index >= 63) [[unlikely]]
+      return leave_block(lane, turn, two);
+    window <<= two & 63U;
   }
-  return leave_block(lane, turn);
+  return true;
 }
 
 [[gnu::always_inline]] inline Turn resume(const Lane& lane) {
@@ -220,7 +229,7 @@ template <int kCount>
 }  // namespace
 
 bool HuffmanTable::build(const HuffmanCode& code, bool dc) {
-  entries_.fill(kLong);
+  entries_.fill(0);
   std::uint32_t next = 0;
   std::size_t place = 0;
   for (unsigned bits = 1; bits <= 16; ++bits) {
@@ -238,10 +247,39 @@ bool HuffmanTable::build(const HuffmanCode& code, bool dc) {
     ends_[bits] = next << (16 - bits);
     next <<= 1U;
   }
+  if (!dc) build_pairs();
   return true;
 }
 
-std::uint32_t HuffmanTable::find_long(std::uint64_t window) const {
+void HuffmanTable::build_pairs() {
+  const auto value = [](std::uint64_t window, std::uint32_t entry) {
+    return std::uint64_t{static_cast<std::uint16_t>(value_of(window, entry))};
+  };
+  for (std::size_t i = 0; i < kEntries; ++i) {
+    const std::uint64_t window = std::uint64_t{i} << (64 - kBits);
+    const std::uint32_t first = entries_[i];
+    const std::uint64_t bits = bits_of(first);
+    if (first == 0 || bits > kBits) {
+      pairs_[i] = std::uint64_t{kTooLong} << 8U;
+      continue;
+    }
+    const std::uint64_t one = value(window, first);
+    std::uint64_t pair = (first >> 16U) << 8U | bits << 24U | one << 32U;
+    const std::uint32_t second = entries_[(i << bits) & (kEntries - 1)];
+    const std::uint64_t both = bits + bits_of(second);
+    if (second != 0 && both <= kBits && first >> 16U != kEndOfBlock) {
+      pair |= both | second >> 16U << 16U | value(window << bits, second) << 48U;
+    } else {
+      pair |= bits | one << 48U;
+    }
+    pairs_[i] = pair;
+  }
+}
+
+std::uint32_t HuffmanTable::find(std::uint64_t window) const {
+  const std::uint32_t entry = entries_[window >> (64 - kBits)];
+  if (entry != 0) [[likely]]
+    return entry;
   const auto code = static_cast<std::uint32_t>(window >> 48U);
   for (unsigned bits = kBits + 1; bits <= 16; ++bits) {
     if (code >= ends_[bits]) continue;

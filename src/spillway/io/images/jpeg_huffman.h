@@ -12,25 +12,34 @@ namespace spillway::jpeg {
 
 inline constexpr int kMostLanes = 4;
 
-// A code made ready. An entry has, from the lowest byte: the bits of code and value together, the
-// bits of the value, and in 16 bits how many coefficients it goes on.
+// A code made ready.
 class HuffmanTable {
  public:
   static constexpr unsigned kBits = 10;  // longer codes are rare
-  // Steps that leave the block: to its end, because of a code that is none, or of a long one.
+  // Steps that leave the block: to its end, because of a code that is none, or of one too long.
   static constexpr unsigned kEndOfBlock = 128;
   static constexpr unsigned kBadCode = 64;
-  static constexpr unsigned kLongCode = 256;
+  static constexpr unsigned kTooLong = 255;
 
   // False: the code overlaps itself, or has symbols no baseline encoder writes.
   bool build(const HuffmanCode& code, bool dc);
 
-  // The entry for what `window` begins with. It may be of a long code, which is then looked for.
-  std::uint32_t find(std::uint64_t window) const { return entries_[window >> (64 - kBits)]; }
-  [[gnu::noinline]] std::uint32_t find_long(std::uint64_t window) const;
+  // What `window` begins with. From the lowest byte: the bits of code and value together, the bits
+  // of the value, and how many coefficients it goes on.
+  std::uint32_t find(std::uint64_t window) const;
+
+  // The same for two symbols with their values, where these are not more than kBits together; for
+  // one, which then comes twice; or kTooLong for it. From the lowest byte: the bits of both, the
+  // step of the first, that of the second (0: none), the bits of the first, and in 16 bits each the
+  // values. Not for DC.
+  std::uint64_t find_two(std::uint64_t window) const { return pairs_[window >> (64 - kBits)]; }
 
  private:
-  std::array<std::uint32_t, std::size_t{1} << kBits> entries_;
+  void build_pairs();
+
+  static constexpr std::size_t kEntries = std::size_t{1} << kBits;
+  std::array<std::uint64_t, kEntries> pairs_;
+  std::array<std::uint32_t, kEntries> entries_;  // 0: a longer code, or none
   std::array<std::uint32_t, 17> ends_;   // [n]: past the last code of n bits, of 16 bits then
   std::array<std::int32_t, 17> places_;  // [n]: what to add to such a code for its entry
   std::array<std::uint32_t, 256> all_;
