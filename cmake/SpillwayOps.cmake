@@ -84,6 +84,14 @@ function(spillway_image name)
   spillway_reader(io/images ${name})
 endfunction()
 
+# spillway_bench(jpeg io/images/jpeg_bench.cc): a Google Benchmark program (preset release).
+function(spillway_bench name file)
+  if(SPILLWAY_BENCH)
+    find_package(benchmark REQUIRED)
+    add_executable(${name}_bench ${PROJECT_SOURCE_DIR}/src/spillway/${file})
+    target_link_libraries(${name}_bench PRIVATE spillway spillway_flags benchmark::benchmark)
+  endif()
+endfunction()
 # spillway_fuzz(state pipeline/state_fuzz.cc): a libFuzzer target (preset fuzz), run by ./run fuzz.
 function(spillway_fuzz name file)
   if(SPILLWAY_FUZZ)

@@ -57,6 +57,18 @@ struct PixelExtent {
 // Where they go. Called once at most, with an extent that is not empty.
 using PixelRoom = std::function<Result<std::byte*>(const PixelExtent&)>;
 
+// Takes an image's rows as they are decoded, in order from the top. A decoder calls begin() once,
+// before any row; after one that gave up half-way another may begin() again, and restarts it.
+class RowSink {
+ public:
+  virtual ~RowSink() = default;
+  virtual Status begin(const PixelExtent& extent) = 0;
+  // Where the next `count` rows may be written without gaps, to be taken from there; null: nowhere.
+  virtual std::byte* place(std::int64_t /*count*/) { return nullptr; }
+  // `count` further rows, `stride` bytes apart; valid during the call only.
+  virtual Status take(const std::byte* rows, std::int64_t count, std::ptrdiff_t stride) = 0;
+};
+
 using ImageBytes = std::span<const std::byte>;
 
 // A format. One file each, which ends in its constant; image.cc lists them.

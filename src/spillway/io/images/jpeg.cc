@@ -2,7 +2,7 @@
 #include <array>
 #include <cstring>
 
-#include "spillway/io/images/image.h"
+#include "spillway/io/images/jpeg_baseline.h"
 #include "spillway/io/images/jpeg_library.h"
 
 namespace spillway {
@@ -95,8 +95,10 @@ struct Decoder {
   bool crops = false;
   bool cmyk = false;
   std::int64_t channels = 0;
-  JSAMPROW out = nullptr;    // the next row of the output
   JSAMPROW strip = nullptr;  // room for a row that is not the output's as it is
+  JSAMPROW rows = nullptr;   // room for rows that have no place at the sink
+  RowSink* sink = nullptr;
+  Status refused;  // by the sink
 };
 
 bool claims(ImageBytes bytes) { return text_of(bytes).starts_with("\xFF\xD8\xFF"); }
@@ -154,6 +156,23 @@ void cmyk_to_rgb(const JSAMPLE* from, JSAMPLE* to, std::int64_t width, bool inve
   }
 }
 
+// The next row of the output, at `out`.
+void read_row(Decoder& d, JSAMPROW out) {
+  const std::int64_t before = d.info.output_width - d.window.width;
+  const bool direct = !d.cmyk && before == 0;
+  if (jpeg_read_scanlines(&d.info, direct ? &out : &d.strip, 1) != 1) {
+    JpegErrors::give_up(reinterpret_cast<j_common_ptr>(&d.info), "the file ends inside a row");
+  }
+  if (d.cmyk) {
+    cmyk_to_rgb(d.strip + 4 * before, out, d.window.width, d.info.saw_Adobe_marker != 0);
+  } else if (!direct) {
+    std::memcpy(out, d.strip + before * d.channels,
+                static_cast<std::size_t>(d.window.width * d.channels));
+  }
+}
+
+constexpr std::int64_t kRowsAtOnce = 16;
+
 void read_rows(Decoder& d) {
   jpeg_decompress_struct& info = d.info;
   jpeg_start_decompress(&info);
@@ -164,18 +183,14 @@ void read_rows(Decoder& d) {
     jpeg_crop_scanline(&info, &x, &width);
     jpeg_skip_scanlines(&info, static_cast<JDIMENSION>(d.window.y));
   }
-  const std::int64_t before = info.output_width - d.window.width;
-  const bool direct = !d.cmyk && before == 0;
   const std::int64_t row_items = d.window.width * d.channels;
-  for (std::int64_t y = 0; y < d.window.height; ++y, d.out += row_items) {
-    if (jpeg_read_scanlines(&info, direct ? &d.out : &d.strip, 1) != 1) {
-      JpegErrors::give_up(reinterpret_cast<j_common_ptr>(&info), "the file ends inside a row");
-    }
-    if (d.cmyk) {
-      cmyk_to_rgb(d.strip + 4 * before, d.out, d.window.width, info.saw_Adobe_marker != 0);
-    } else if (!direct) {
-      std::memcpy(d.out, d.strip + before * d.channels, static_cast<std::size_t>(row_items));
-    }
+  for (std::int64_t y = 0; y < d.window.height; y += kRowsAtOnce) {
+    const std::int64_t count = std::min(kRowsAtOnce, d.window.height - y);
+    std::byte* const place = d.sink->place(count);
+    auto* const rows = place == nullptr ? d.rows : reinterpret_cast<JSAMPROW>(place);
+    for (std::int64_t i = 0; i < count; ++i) read_row(d, rows + i * row_items);
+    d.refused = d.sink->take(reinterpret_cast<const std::byte*>(rows), count, row_items);
+    if (!d.refused.ok()) return;
   }
   // The rest is looked at all the same: a file that ends there is damaged.
   if (info.output_scanline < info.output_height) {
@@ -184,25 +199,65 @@ void read_rows(Decoder& d) {
   jpeg_finish_decompress(&info);
 }
 
+// The pixels of a whole image, which may be begun twice.
+class WholeImage final : public RowSink {
+ public:
+  explicit WholeImage(const PixelRoom& room) : room_(room) {}
+  Status begin(const PixelExtent& extent) override {
+    row_ = extent.width * extent.channels;
+    if (first_ == nullptr) {
+      SW_ASSIGN(first_, room_(extent));
+    }
+    next_ = first_;
+    return {};
+  }
+  std::byte* place(std::int64_t /*count*/) override { return next_; }
+  Status take(const std::byte* /*rows*/, std::int64_t count, std::ptrdiff_t /*stride*/) override {
+    next_ += count * row_;
+    return {};
+  }
+
+ private:
+  const PixelRoom& room_;
+  std::byte* first_ = nullptr;
+  std::byte* next_ = nullptr;
+  std::int64_t row_ = 0;
+};
+
 Status decode(ImageBytes bytes, const DecodeOptions& options, Workspace& workspace,
               const PixelRoom& room) {
+  WholeImage image(room);
+  std::array<JpegJob, 1> jobs = {JpegJob{bytes, &image}};
+  decode_jpegs(jobs, options, workspace);
+  if (jobs[0].done) return jobs[0].status;
+  return decode_jpeg_by_library(bytes, options, workspace, image);
+}
+
+}  // namespace
+
+Status decode_jpeg_by_library(ImageBytes bytes, const DecodeOptions& options, Workspace& workspace,
+                              RowSink& sink) {
   if (options.channels == 4) return invalid_argument("JPEG does not support 4 channels");
   Decoder d(bytes, options.try_recover_truncated);
   SW_RETURN_IF_ERROR(d.read_header());
   SW_RETURN_IF_ERROR(configure(d, options));
   const auto width = static_cast<std::size_t>(d.info.output_width);
-  SW_ASSIGN(std::byte* const place, room({1, d.window.height, d.window.width, d.channels}));
+  SW_RETURN_IF_ERROR(sink.begin({1, d.window.height, d.window.width, d.channels}));
   SW_RETURN_IF_ERROR(workspace.reserve(jpeg_working_bytes(
       d.info.comp_info, d.info.num_components, width, jpeg_has_multiple_scans(&d.info) != 0)));
-  d.out = reinterpret_cast<JSAMPROW>(place);
   if (d.cmyk || d.crops) {
     SW_ASSIGN(std::byte* const strip, workspace.allocate(4 * width));
     d.strip = reinterpret_cast<JSAMPROW>(strip);
   }
-  return d.run(read_rows);
+  if (sink.place(1) == nullptr) {
+    const std::int64_t items = std::min(kRowsAtOnce, d.window.height) * d.window.width * d.channels;
+    SW_ASSIGN(std::byte* const rows, workspace.allocate(static_cast<std::size_t>(items)));
+    d.rows = reinterpret_cast<JSAMPROW>(rows);
+  }
+  d.sink = &sink;
+  SW_RETURN_IF_ERROR(d.run(read_rows));
+  return std::move(d.refused);
 }
-
-}  // namespace
 
 extern const ImageCodec kJpegCodec{ImageFormat::kJpeg, claims, read_info, decode};
 

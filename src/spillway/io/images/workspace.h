@@ -11,6 +11,9 @@ class Workspace {
  public:
   Workspace(AccountPtr account, Buffer::Ask ask) : account_(std::move(account)), ask_(ask) {}
 
+  // Another, empty one of the same account: for bytes that need not stay so long.
+  Workspace sibling() const { return {account_, ask_}; }
+
   // The right to `bytes` more, for memory that a library takes.
   Status reserve(std::size_t bytes);
   // Memory itself, not cleared.
