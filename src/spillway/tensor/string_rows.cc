@@ -44,9 +44,16 @@ Result<bool> StringRows::add(std::string_view string) {
   return true;
 }
 
+void StringRows::truncate(std::int64_t count) {
+  if (count >= count_) return;
+  count_ = count;
+  used_ = static_cast<std::size_t>(reinterpret_cast<const std::int64_t*>(offsets_->data())[count]);
+}
+
 Tensor StringRows::take() {
   offsets_->touch();
   bytes_->touch();
+  used_ = 0;
   return Tensor::of_strings(Shape{std::exchange(count_, 0)},
                             {std::exchange(offsets_, nullptr), std::exchange(bytes_, nullptr)});
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstring>
+
 #include "spillway/tensor/tensor.h"
 
 namespace spillway {
@@ -22,6 +24,19 @@ class StringRows {
   void add(std::size_t n);
   // Both at once. False: no room.
   Result<bool> add(std::string_view string);
+
+  // The same where no memory has to be asked for. False: add() knows why.
+  bool add_fitting(std::string_view string) {
+    if (bytes_ == nullptr || full() || bytes_->size() - used_ < string.size()) return false;
+    if (!string.empty()) std::memcpy(bytes_->data() + used_, string.data(), string.size());
+    used_ += string.size();
+    reinterpret_cast<std::int64_t*>(offsets_->data())[++count_] = static_cast<std::int64_t>(used_);
+    return true;
+  }
+  // Forgets all but the first `count` strings.
+  void truncate(std::int64_t count);
+  // Bytes of all strings.
+  std::size_t bytes() const { return used_; }
 
   // [count()]; at least one string.
   Tensor take();
