@@ -1,29 +1,25 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-
 #include "spillway/io/byte_stream.h"
+#include "spillway/io/row_reader.h"
 #include "spillway/tensor/string_rows.h"
 
 namespace spillway {
 
-// The records of one file in turn, as strings. Made by a format. One thread.
-class RecordReader {
+// The records of one file in turn, as strings: rows of one column. Made by a format. One thread.
+class RecordReader : public RowReader {
  public:
-  virtual ~RecordReader() = default;
-
-  // Adds records to `out` until it has no room for the next. False: the file ended. An error is
-  // that of the record at position(), with its offset; those before it were added. Nothing is
-  // passed by an error for want of memory: asking again goes on with the same record.
+  // Adds records to `out` until it has no room for the next; the rest as read_rows().
   virtual Result<bool> read(StringRows& out) = 0;
 
-  // Where the next record begins in the content.
-  virtual std::uint64_t position() const = 0;
-  // In a new reader: to where position() was.
-  virtual Status seek(std::uint64_t position) = 0;
-  // After an error: to the next record that is good. False: there is none.
-  virtual Result<bool> resynchronise() { return false; }
+  Result<bool> read_rows(const AccountPtr& account, std::int64_t rows, std::size_t bytes,
+                         RowBlock& out) final {
+    StringRows records(account, rows, bytes);
+    auto more = read(records);
+    out.count = records.count();
+    if (out.count > 0) out.columns.push_back(records.take());
+    return more;
+  }
 };
 using RecordReaderPtr = std::unique_ptr<RecordReader>;
 

@@ -20,7 +20,7 @@ Result<std::unique_ptr<ByteStream>> open_stream(const Node& node, FilePtr file,
 
 class FileRowsIterator final : public Iterator {
  public:
-  FileRowsIterator(const OpenContext& context, std::vector<std::string> files, ReadRecords read,
+  FileRowsIterator(const OpenContext& context, std::vector<std::string> files, ReadRows read,
                    bool resynchronise)
       : Iterator(context.stage(), context.epoch()),
         files_(std::move(files)),
@@ -35,12 +35,19 @@ class FileRowsIterator final : public Iterator {
         if (file_ >= files_.size()) return end_of_data();
         if (Status opened = open(); !opened.ok()) return failed(std::move(opened));
       }
+<<<<<<< HEAD
       const std::int64_t rows = std::clamp<std::int64_t>(demand.rows, 1, kMostRows);
       StringRows out(account(), rows, room_for(rows, demand.bytes));
       auto more = reader_->read(out);
       if (out.count() > 0) {
+=======
+      RowBlock out;
+      auto more = reader_->read_rows(account(), std::clamp<std::int64_t>(demand.rows, 1, kMostRows),
+                                     std::clamp(demand.bytes, kLeastBytes, kMostBytes), out);
+      if (out.count > 0) {
+>>>>>>> csv
         if (!more.ok() && is_position(more.error())) pending_ = std::move(more).status();
-        return made(out);
+        return made(std::move(out));
       }
       if (!more.ok()) return failed(std::move(more).status());
       if (!more.value()) next_file();
@@ -87,15 +94,19 @@ class FileRowsIterator final : public Iterator {
     ++file_;
   }
 
-  Next made(StringRows& out) {
-    const std::int64_t rows = out.count();
+  Next made(RowBlock out) {
     std::vector<Column> columns;
+<<<<<<< HEAD
     columns.emplace_back(out.take());
     const std::size_t mean = columns[0].block().footprint() / static_cast<std::size_t>(rows);
     record_bytes_ = std::max(mean, record_bytes_ - record_bytes_ / 16);
+=======
+    columns.reserve(out.columns.size());
+    for (Tensor& block : out.columns) columns.emplace_back(std::move(block));
+>>>>>>> csv
     const Origins origins = Origins::regular(scope_, ordinal_);
-    ordinal_ += rows;
-    return std::optional(Chunk(stage().node().structure(), rows, std::move(columns), origins));
+    ordinal_ += out.count;
+    return std::optional(Chunk(stage().node().structure(), out.count, std::move(columns), origins));
   }
 
   // An error that stands in an element's place is passed with what cannot be read.
@@ -116,14 +127,18 @@ class FileRowsIterator final : public Iterator {
   }
 
   const std::vector<std::string> files_;
-  const ReadRecords read_;
+  const ReadRows read_;
   const bool resynchronise_;
   const OpenContext context_;
   std::size_t file_ = 0;
   std::int64_t position_ = 0;  // in the file, until it is open
   std::int64_t ordinal_ = 0;
+<<<<<<< HEAD
   std::size_t record_bytes_ = 0;  // of a record: the largest mean lately
   RecordReaderPtr reader_;
+=======
+  RowReaderPtr reader_;
+>>>>>>> csv
   Status pending_;  // of the record behind those handed out
   ScopePtr scope_;
 };
@@ -132,6 +147,14 @@ class FileRowsIterator final : public Iterator {
 
 Result<IteratorPtr> open_file_rows(const OpenContext& context, ReadRecords read,
                                    bool resynchronise) {
+  const auto rows = [read = std::move(read)](auto stream) -> Result<RowReaderPtr> {
+    SW_ASSIGN(RecordReaderPtr reader, read(std::move(stream)));
+    return RowReaderPtr(std::move(reader));
+  };
+  return open_file_rows(context, ReadRows(rows), resynchronise);
+}
+
+Result<IteratorPtr> open_file_rows(const OpenContext& context, ReadRows read, bool resynchronise) {
   SW_ASSIGN(auto files, files_param(context.node(), kFilesParam.name));
   return IteratorPtr(std::make_unique<FileRowsIterator>(context, std::move(files), std::move(read),
                                                         resynchronise));

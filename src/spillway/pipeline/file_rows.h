@@ -9,13 +9,17 @@
 
 namespace spillway {
 
-// Turns an opened file's content into records: a format of io/formats.
+// Turns an opened file's content into rows, or into records: a format of io/formats.
+using ReadRows = std::function<Result<RowReaderPtr>(std::unique_ptr<ByteStream>)>;
 using ReadRecords = std::function<Result<RecordReaderPtr>(std::unique_ptr<ByteStream>)>;
 
 // What the sources over files share: the files of the parameter `filenames`, read one after the
-// other. Strings, one a record. A file that cannot be opened or read is one error in its place;
+// other. A file that cannot be opened or read is one error in its place;
 // then the next file follows, or, with `resynchronise`, the next good record of the same file. A
 // checkpoint is a file and a position in it.
+Result<IteratorPtr> open_file_rows(const OpenContext& context, ReadRows read,
+                                   bool resynchronise = false);
+// Strings, one a record.
 Result<IteratorPtr> open_file_rows(const OpenContext& context, ReadRecords read,
                                    bool resynchronise = false);
 

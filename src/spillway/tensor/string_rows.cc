@@ -42,10 +42,18 @@ Result<bool> StringRows::add(std::string_view string) {
   return true;
 }
 
+void StringRows::truncate(std::int64_t count) {
+  if (count >= count_) return;
+  count_ = count;
+  place_ = begin_ + ends_[count - 1];  // of none: the 0 before the first end
+  left_ = bytes_->size() - bytes();
+}
+
 Tensor StringRows::take() {
   offsets_->touch();
   bytes_->touch();
   left_ = 0;
+  place_ = begin_;
   return Tensor::of_strings(Shape{std::exchange(count_, 0)},
                             {std::exchange(offsets_, nullptr), std::exchange(bytes_, nullptr)});
 }

@@ -38,6 +38,18 @@ class StringRows {
     return true;
   }
 
+  // The same where no memory has to be asked for. False: add() knows why.
+  bool add_fitting(std::string_view string) {
+    if (full() || left_ < string.size() || bytes_ == nullptr) return false;
+    if (!string.empty()) std::memcpy(place_, string.data(), string.size());
+    add(string.size());
+    return true;
+  }
+  // Forgets all but the first `count` strings.
+  void truncate(std::int64_t count);
+  // Bytes of all strings.
+  std::size_t bytes() const { return static_cast<std::size_t>(place_ - begin_); }
+
   // [count()]; at least one string.
   Tensor take();
 

@@ -27,9 +27,8 @@ class FuzzedFile final : public File {
 
 // The first byte chooses compression and chunks, the rest is the file. Reads it to its end, errors
 // and all, in a budget of 4 MiB, and aborts when that does not come or an error has no place.
-inline int fuzz_records(
-    const std::uint8_t* data, std::size_t size,
-    const std::function<Result<RecordReaderPtr>(std::unique_ptr<ByteStream>)>& open) {
+template <class Open>
+int fuzz_rows(const std::uint8_t* data, std::size_t size, const Open& open) {
   if (size == 0) return 0;
   Budget budget(std::size_t{4} << 20U);
   const AccountPtr account = budget.open_account("fuzz");
@@ -42,9 +41,8 @@ inline int fuzz_records(
   if (!reader.ok()) return 0;
   std::uint64_t before = 0;
   for (std::size_t turns = 0; turns <= 2 * size + (std::size_t{1} << 20U); ++turns) {
-    StringRows out(account, 7, 1000);
-    const auto read = reader.value()->read(out);
-    if (out.count() > 0) (void)out.take();
+    RowBlock out;
+    const auto read = reader.value()->read_rows(account, 7, 1000, out);
     if (read.ok() && !read.value()) return 0;
     if (read.ok()) continue;
     if (read.error().kind() == ErrorKind::kResource) return 0;
@@ -55,6 +53,12 @@ inline int fuzz_records(
     before = reader.value()->position();
   }
   std::abort();
+}
+
+inline int fuzz_records(
+    const std::uint8_t* data, std::size_t size,
+    const std::function<Result<RecordReaderPtr>(std::unique_ptr<ByteStream>)>& open) {
+  return fuzz_rows(data, size, open);
 }
 
 }  // namespace spillway::testing

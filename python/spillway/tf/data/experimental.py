@@ -34,6 +34,7 @@ from spillway.tf.data.combined import (
     prefetch_to_device,
     shuffle_and_repeat,
 )
+from spillway.tf.data.csv_files import CsvDataset, make_csv_dataset
 from spillway.tf.data.dataset import Dataset
 from spillway.tf.data.debug import enable_debug_mode
 from spillway.tf.data.from_list import from_list
@@ -206,14 +207,15 @@ def get_structure(dataset_or_iterator: Any) -> Any:
 
 __all__ = [
     "AUTOTUNE", "INFINITE_CARDINALITY", "SHARD_HINT", "UNKNOWN_CARDINALITY", "AutoShardPolicy",
-    "AutotuneAlgorithm", "AutotuneOptions", "Counter", "DistributeOptions", "ExternalStatePolicy",
-    "OptimizationOptions", "Optional", "RandomDataset", "Reducer", "ServiceOptions",
-    "ThreadingOptions", "assert_cardinality", "at", "bucket_by_sequence_length", "cardinality",
-    "choose_from_datasets", "copy_to_device", "enable_debug_mode", "enumerate_dataset",
-    "from_list", "get_next_as_optional", "get_single_element", "get_structure",
-    "group_by_reducer", "group_by_window", "ignore_errors", "map_and_batch",
-    "pad_to_cardinality", "parallel_interleave", "prefetch_to_device", "rejection_resample",
-    "sample_from_datasets", "scan", "shuffle_and_repeat", "take_while", "unbatch", "unique",
+    "AutotuneAlgorithm", "AutotuneOptions", "Counter", "CsvDataset", "DistributeOptions",
+    "ExternalStatePolicy", "OptimizationOptions", "Optional", "RandomDataset", "Reducer",
+    "ServiceOptions", "ThreadingOptions", "assert_cardinality", "at", "bucket_by_sequence_length",
+    "cardinality", "choose_from_datasets", "copy_to_device", "enable_debug_mode",
+    "enumerate_dataset", "from_list", "get_next_as_optional", "get_single_element",
+    "get_structure", "group_by_reducer", "group_by_window", "ignore_errors", "make_csv_dataset",
+    "map_and_batch", "pad_to_cardinality", "parallel_interleave", "prefetch_to_device",
+    "rejection_resample", "sample_from_datasets", "scan", "shuffle_and_repeat", "take_while",
+    "unbatch", "unique",
 ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-#include "spillway/graph/parse_number.h"
+#include "spillway/base/parse_number.h"
 #include "spillway/graph/strings.h"
 
 namespace spillway::graph {

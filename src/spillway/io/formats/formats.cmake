@@ -1,3 +1,4 @@
+spillway_format(csv)
 spillway_format(fixed_length)
 spillway_format(npy)
 spillway_format(text_lines)
