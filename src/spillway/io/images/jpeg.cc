@@ -207,7 +207,10 @@ class WholeImage final : public RowSink {
     row_ = extent.width * extent.channels;
     if (first_ == nullptr) {
       SW_ASSIGN(first_, room_(extent));
+      items_ = extent.items();
     }
+    // Both decoders read the same header; the room is of the first one's size.
+    if (extent.items() != items_) return internal_bug("JPEG: two decoders disagree on the size");
     next_ = first_;
     return {};
   }
@@ -221,6 +224,7 @@ class WholeImage final : public RowSink {
   const PixelRoom& room_;
   std::byte* first_ = nullptr;
   std::byte* next_ = nullptr;
+  std::int64_t items_ = 0;
   std::int64_t row_ = 0;
 };
 
