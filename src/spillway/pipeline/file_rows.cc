@@ -35,17 +35,10 @@ class FileRowsIterator final : public Iterator {
         if (file_ >= files_.size()) return end_of_data();
         if (Status opened = open(); !opened.ok()) return failed(std::move(opened));
       }
-<<<<<<< HEAD
       const std::int64_t rows = std::clamp<std::int64_t>(demand.rows, 1, kMostRows);
-      StringRows out(account(), rows, room_for(rows, demand.bytes));
-      auto more = reader_->read(out);
-      if (out.count() > 0) {
-=======
       RowBlock out;
-      auto more = reader_->read_rows(account(), std::clamp<std::int64_t>(demand.rows, 1, kMostRows),
-                                     std::clamp(demand.bytes, kLeastBytes, kMostBytes), out);
+      auto more = reader_->read_rows(account(), rows, room_for(rows, demand.bytes), out);
       if (out.count > 0) {
->>>>>>> csv
         if (!more.ok() && is_position(more.error())) pending_ = std::move(more).status();
         return made(std::move(out));
       }
@@ -96,14 +89,14 @@ class FileRowsIterator final : public Iterator {
 
   Next made(RowBlock out) {
     std::vector<Column> columns;
-<<<<<<< HEAD
-    columns.emplace_back(out.take());
-    const std::size_t mean = columns[0].block().footprint() / static_cast<std::size_t>(rows);
-    record_bytes_ = std::max(mean, record_bytes_ - record_bytes_ / 16);
-=======
     columns.reserve(out.columns.size());
-    for (Tensor& block : out.columns) columns.emplace_back(std::move(block));
->>>>>>> csv
+    std::size_t bytes = 0;
+    for (Tensor& block : out.columns) {
+      bytes += block.footprint();
+      columns.emplace_back(std::move(block));
+    }
+    const std::size_t mean = bytes / static_cast<std::size_t>(out.count);
+    record_bytes_ = std::max(mean, record_bytes_ - record_bytes_ / 16);
     const Origins origins = Origins::regular(scope_, ordinal_);
     ordinal_ += out.count;
     return std::optional(Chunk(stage().node().structure(), out.count, std::move(columns), origins));
@@ -133,12 +126,8 @@ class FileRowsIterator final : public Iterator {
   std::size_t file_ = 0;
   std::int64_t position_ = 0;  // in the file, until it is open
   std::int64_t ordinal_ = 0;
-<<<<<<< HEAD
   std::size_t record_bytes_ = 0;  // of a record: the largest mean lately
-  RecordReaderPtr reader_;
-=======
   RowReaderPtr reader_;
->>>>>>> csv
   Status pending_;  // of the record behind those handed out
   ScopePtr scope_;
 };
