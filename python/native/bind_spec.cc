@@ -354,6 +354,16 @@ void bind_spec(nb::module_& m) {
       nb::arg("callable"), nb::arg("args"), nb::arg("structure").none(), nb::arg("code"),
       nb::arg("name"));
 
+  m.def(
+      "arrow_source",
+      [](nb::object ask, std::vector<std::string> files, std::string name) {
+        auto [source, structure] = value_or_throw(
+            make_arrow_source(Ref::borrow(ask.ptr()), std::move(files), std::move(name)));
+        return nb::make_tuple(NativeObject{source}, structure_to(structure));
+      },
+      nb::arg("ask"), nb::arg("files"), nb::arg("name"),
+      "Arrow streams as a source, and what their rows are.");
+
   nb::class_<NativeNode>(m, "Node", "One operator of a pipeline; immutable.")
       .def_prop_ro("op", [](const NativeNode& n) { return std::string(n.node->op().name); })
       .def_prop_ro("line", [](const NativeNode& n) { return n.node->line(); })

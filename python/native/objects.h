@@ -23,4 +23,10 @@ FunctionPtr make_function(Ref callable, StructurePtr output, std::string code, s
 ObjectPtr make_generator(Ref callable, Ref args, StructurePtr structure, std::string code,
                          std::string name);
 
+// What `ask(part, skip)` offers through Arrow's C stream interface, one part for each of `files`
+// (which may be empty names), and what its rows are. With the GIL.
+Result<std::pair<ObjectPtr, StructurePtr>> make_arrow_source(Ref ask,
+                                                             std::vector<std::string> files,
+                                                             std::string name);
+
 }  // namespace spillway::python

@@ -338,6 +338,53 @@ class Dataset(Operators):
         return npy_files.rows(paths, name, policy)
 
     @staticmethod
+    def from_arrow(
+        source: Any, nulls: str = "error", name: str | None = None, **policy: Any
+    ) -> Dataset:
+        """Rows of what has an Arrow C stream (pyarrow, polars, duckdb, ...), batch by batch.
+
+        An element is a dict of its columns: numbers, bools, strings and bytes; times and dates as
+        int64 in their own unit; lists of a fixed size as an inner dimension, other lists as
+        vectors of any length; structs as dicts; dictionaries as their values. A null is an error
+        in the row's place; `nulls="fill"` makes it NaN, zero, False or empty.
+
+        `source` is asked for its stream in every pass; one that can be read only once (a
+        RecordBatchReader) is refused the second time: give a function that opens it.
+
+        >>> import spillway as sw, pyarrow as pa
+        >>> table = pa.table({"x": [1.5, None], "s": ["a", "b"]})
+        >>> [(row["s"], float(row["x"])) for row in sw.Dataset.from_arrow(table, nulls="fill")]
+        [(b'a', 1.5), (b'b', nan)]
+        """
+        from spillway import arrow_streams
+
+        return arrow_streams.rows(source, nulls, name, policy)
+
+    @staticmethod
+    def from_parquet(
+        paths: Any,
+        columns: list[str] | None = None,
+        batch_size: int = 4096,
+        nulls: str = "error",
+        name: str | None = None,
+        **policy: Any,
+    ) -> Dataset:
+        """Rows of Parquet files as dicts, read by pyarrow row group by row group.
+
+        `columns`: those to read (all). `batch_size`: rows that are decoded at a time. What cannot
+        be read of a file is one error in its place; the next file follows. See `from_arrow`.
+
+        >>> import spillway as sw, pyarrow as pa, pyarrow.parquet, tempfile
+        >>> path = tempfile.mkdtemp() + "/a.parquet"
+        >>> pa.parquet.write_table(pa.table({"x": [1, 2], "y": [3, 4]}), path)
+        >>> [int(row["x"]) for row in sw.Dataset.from_parquet(path, columns=["x"])]
+        [1, 2]
+        """
+        from spillway import parquet_files
+
+        return parquet_files.rows(paths, columns, batch_size, nulls, name, policy)
+
+    @staticmethod
     def zip(
         *args: Any,
         datasets: Any = None,

@@ -1,6 +1,7 @@
 spillway_operator(filter)
 spillway_operator(range)
 spillway_operator(take)
+spillway_operator(from_arrow)
 spillway_operator(from_generator)
 spillway_operator(map)
 spillway_operator(prefetch)
