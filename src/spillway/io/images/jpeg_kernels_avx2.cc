@@ -47,17 +47,17 @@ SW_AVX2_INLINE void transpose(Rows& r) {
   Rows a;
   Rows b;
 #pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
+  for (std::size_t i = 0; i < 4; ++i) {
     a[i] = _mm256_unpacklo_epi16(r[2 * i], r[2 * i + 1]);
     a[4 + i] = _mm256_unpackhi_epi16(r[2 * i], r[2 * i + 1]);
   }
 #pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
+  for (std::size_t i = 0; i < 4; ++i) {
     b[2 * i] = _mm256_unpacklo_epi32(a[2 * i], a[2 * i + 1]);
     b[2 * i + 1] = _mm256_unpackhi_epi32(a[2 * i], a[2 * i + 1]);
   }
 #pragma GCC unroll 2
-  for (int i = 0; i < 2; ++i) {
+  for (std::size_t i = 0; i < 2; ++i) {
     r[4 * i] = _mm256_unpacklo_epi64(b[4 * i], b[4 * i + 2]);
     r[4 * i + 1] = _mm256_unpackhi_epi64(b[4 * i], b[4 * i + 2]);
     r[4 * i + 2] = _mm256_unpacklo_epi64(b[4 * i + 1], b[4 * i + 3]);
@@ -326,7 +326,7 @@ constexpr Weave kWeave = weave();
 // 32 pixels as 96 bytes.
 SW_AVX2_INLINE void store_rgb(const Rgb& planes, std::uint8_t* out) {
 #pragma GCC unroll 3
-  for (int third = 0; third < 3; ++third) {
+  for (std::ptrdiff_t third = 0; third < 3; ++third) {
     const auto placed = [&](__m256i plane,
                             int which) __attribute__((target("avx2"), always_inline)) {
       const auto* const places = reinterpret_cast<const __m128i*>(kWeave.places[which][third]);

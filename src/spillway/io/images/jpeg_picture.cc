@@ -142,11 +142,11 @@ void Picture::transform(std::size_t component) {
                                    ? 0
                                    : static_cast<std::uint32_t>(plan_->across * plan_->down) +
                                          static_cast<std::uint32_t>(component) - 1;
-  for (int y = 0; y < part.down; ++y) {
+  for (std::int64_t y = 0; y < part.down; ++y) {
     const auto place = [&](std::int64_t x) {
       return x / part.across * plan_->unit_blocks + before + y * part.across + x % part.across;
     };
-    std::uint8_t* const row = planes_[component].row(8L * y);
+    std::uint8_t* const row = planes_[component].row(8 * y);
     for (std::int64_t x = begin; x < end; x += 2) {
       // The last one may be alone.
       const std::int64_t second = std::min(x + 1, end - 1);
@@ -195,20 +195,17 @@ Status Picture::give_rows() {
   const std::int64_t count = std::min(there, window.y + window.height) - next_row_;
   if (count <= 0) return {};
   const std::int64_t row_bytes = window.width * plan_->channels;
-  std::byte* const place = sink_->place(count);
-  const std::byte* rows = place;
-  std::ptrdiff_t stride = row_bytes;
-  if (place == nullptr && plan_->channels == 1) {
-    const std::int64_t y = next_row_ - band_ * plan_->band_rows();
-    rows = reinterpret_cast<const std::byte*>(planes_[0].row(y) + window.x);
-    stride = planes_[0].stride;
-  } else {
-    auto* out = place == nullptr ? rows_ : reinterpret_cast<std::uint8_t*>(place);
-    rows = reinterpret_cast<const std::byte*>(out);
-    for (std::int64_t i = 0; i < count; ++i, out += row_bytes) make_row(next_row_ + i, out);
-  }
+  const std::int64_t first = next_row_;
   next_row_ += count;
-  return sink_->take(rows, count, stride);
+  std::byte* const place = sink_->place(count);
+  if (place == nullptr && plan_->channels == 1) {
+    const Plane& gray = planes_[0];
+    const std::uint8_t* const rows = gray.row(first - band_ * plan_->band_rows()) + window.x;
+    return sink_->take(reinterpret_cast<const std::byte*>(rows), count, gray.stride);
+  }
+  auto* const rows = place == nullptr ? rows_ : reinterpret_cast<std::uint8_t*>(place);
+  for (std::int64_t i = 0; i < count; ++i) make_row(first + i, rows + i * row_bytes);
+  return sink_->take(reinterpret_cast<const std::byte*>(rows), count, row_bytes);
 }
 
 void Picture::make_row(std::int64_t y, std::uint8_t* out) {
