@@ -1,9 +1,11 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"
 #include "spillway/io/file.h"
-#include "spillway/io/formats/npy.h"
+#include "spillway/io/formats/npz.h"
+#include "spillway/io/formats/tar_samples.h"
 #include "spillway/io/formats/tfrecord.h"
 
 namespace nb = nanobind;
@@ -20,15 +22,37 @@ void bind_files(nb::module_& m) {
       "A record with its length and checksums, as a TFRecord file has it.");
   m.def(
       "npy_rows",
-      [](const std::vector<std::string>& paths) {
+      [](const std::vector<std::string>& paths, const std::optional<std::string>& member) {
         std::vector<std::int64_t> rows;
+        const AccountPtr account = Budget::process().open_account("from_npz");
         for (const std::string& path : paths) {
-          const FilePtr file = value_or_throw(open_file(path));
-          rows.push_back(value_or_throw(read_npy_header(*file)).rows());
+          FilePtr file = value_or_throw(open_file(path));
+          rows.push_back(member ? value_or_throw(open_npz(file, *member, account)).header.rows()
+                                : value_or_throw(read_npy_header(*file)).rows());
         }
         return rows;
       },
-      "How many rows each of these .npy files has.");
+      nb::arg("paths"), nb::arg("member").none() = nb::none(),
+      "How many rows each of these .npy files has, or this member of .npz archives.");
+  m.def(
+      "npz_names",
+      [](const std::string& path) {
+        const FilePtr file = value_or_throw(open_file(path));
+        return value_or_throw(npz_names(*file, Budget::process().open_account("from_npz")));
+      },
+      "The names of the arrays of an .npz archive.");
+  m.def(
+      "tar_keys",
+      [](const std::string& path, const std::optional<std::string>& compression) {
+        FilePtr file = value_or_throw(open_file(path));
+        const Compression packed =
+            compression ? value_or_throw(compression_named(*compression)) : tar_compression(path);
+        auto stream = value_or_throw(
+            ByteStream::open(std::move(file), packed, Budget::process().open_account("from_tar")));
+        return value_or_throw(first_sample(std::move(stream)));
+      },
+      nb::arg("path"), nb::arg("compression_type").none(),
+      "The extensions of a tar archive's first sample; empty where it has no samples.");
   m.def(
       "raise_file_error",
       [](const std::string& path, int number) { throw_status(file_error(path, number)); },

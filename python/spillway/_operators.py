@@ -87,6 +87,7 @@ def source() -> str:
 def stub() -> str:
     """What `_operators.pyi` holds."""
     from spillway.dataset import Dataset
+    from spillway.file_sources import FileSources
 
     lines = [
         "from collections.abc import Callable",
@@ -99,7 +100,7 @@ def stub() -> str:
     ]
     for op in _native.operators():
         # What Dataset writes by hand has its own types.
-        if op["hidden"] or op["name"] in vars(Dataset):
+        if op["hidden"] or op["name"] in {*vars(Dataset), *vars(FileSources)}:
             continue
         static = "@staticmethod" in _method(op)
         args = _signature(op, typed=True)

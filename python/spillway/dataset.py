@@ -8,8 +8,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import numpy as np
-
 from spillway import _native, functions, nest, opaque, policies, templates, tracing
 from spillway._operators import Operators
 from spillway.audit import Audit, Report
@@ -28,6 +26,7 @@ from spillway.building import (
 )
 from spillway.dtypes import as_dtype
 from spillway.explain import Explanation
+from spillway.file_sources import FileSources
 from spillway.options import Options
 from spillway.specs import DatasetSpec, OptionalSpec, TensorSpec
 from spillway.structures import from_structure, to_structure
@@ -39,7 +38,7 @@ _READ_AHEAD_NS = 1_000_000
 _FIRST = threading.Lock()
 
 
-class Dataset(Operators):
+class Dataset(FileSources, Operators):
     """A pipeline: made by its sources and methods, run by iterating over it.
 
     >>> import spillway as sw
@@ -303,88 +302,6 @@ class Dataset(Operators):
         return make("from_generator", [native, structure, read_ahead], [], name, policy)
 
     @staticmethod
-    def list_files(
-        file_pattern: Any,
-        shuffle: bool | None = None,
-        seed: int | None = None,
-        name: str | None = None,
-        **policy: Any,
-    ) -> Dataset:
-        """Paths that match a glob pattern, or several; shuffled unless `shuffle=False`."""
-        if isinstance(file_pattern, os.PathLike):
-            file_pattern = os.fspath(file_pattern)
-        patterns = np.asarray(file_pattern, dtype=object)
-        ds = make("list_files", [_native.element(patterns, None, False)], [], name, policy)
-        if shuffle is False:
-            return ds
-        return ds.shuffle(max(len(ds), 1), seed=seed)
-
-    @staticmethod
-    def from_npy(paths: Any, name: str | None = None, **policy: Any) -> Dataset:
-        """Rows of .npy files, in constant memory; a dict or tuple of lists of files gives columns.
-
-        Types, shapes and numbers of rows are compared across all files first.
-
-        >>> import spillway as sw, tempfile
-        >>> x, y = (tempfile.mkdtemp() + name for name in ("/x.npy", "/y.npy"))
-        >>> np.save(x, np.eye(2)), np.save(y, np.arange(2))
-        (None, None)
-        >>> ds = sw.Dataset.from_npy({"x": [x], "y": [y]})
-        >>> [(row["x"].tolist(), int(row["y"])) for row in ds]
-        [([1.0, 0.0], 0), ([0.0, 1.0], 1)]
-        """
-        from spillway import npy_files
-
-        return npy_files.rows(paths, name, policy)
-
-    @staticmethod
-    def from_arrow(
-        source: Any, nulls: str = "error", name: str | None = None, **policy: Any
-    ) -> Dataset:
-        """Rows of what has an Arrow C stream (pyarrow, polars, duckdb, ...), batch by batch.
-
-        An element is a dict of its columns: numbers, bools, strings and bytes; times and dates as
-        int64 in their own unit; lists of a fixed size as an inner dimension, other lists as
-        vectors of any length; structs as dicts; dictionaries as their values. A null is an error
-        in the row's place; `nulls="fill"` makes it NaN, zero, False or empty.
-
-        `source` is asked for its stream in every pass; one that can be read only once (a
-        RecordBatchReader) is refused the second time: give a function that opens it.
-
-        >>> import spillway as sw, pyarrow as pa
-        >>> table = pa.table({"x": [1.5, None], "s": ["a", "b"]})
-        >>> [(row["s"], float(row["x"])) for row in sw.Dataset.from_arrow(table, nulls="fill")]
-        [(b'a', 1.5), (b'b', nan)]
-        """
-        from spillway import arrow_streams
-
-        return arrow_streams.rows(source, nulls, name, policy)
-
-    @staticmethod
-    def from_parquet(
-        paths: Any,
-        columns: list[str] | None = None,
-        batch_size: int = 4096,
-        nulls: str = "error",
-        name: str | None = None,
-        **policy: Any,
-    ) -> Dataset:
-        """Rows of Parquet files as dicts, read by pyarrow row group by row group.
-
-        `columns`: those to read (all). `batch_size`: rows that are decoded at a time. What cannot
-        be read of a file is one error in its place; the next file follows. See `from_arrow`.
-
-        >>> import spillway as sw, pyarrow as pa, pyarrow.parquet, tempfile
-        >>> path = tempfile.mkdtemp() + "/a.parquet"
-        >>> pa.parquet.write_table(pa.table({"x": [1, 2], "y": [3, 4]}), path)
-        >>> [int(row["x"]) for row in sw.Dataset.from_parquet(path, columns=["x"])]
-        [1, 2]
-        """
-        from spillway import parquet_files
-
-        return parquet_files.rows(paths, columns, batch_size, nulls, name, policy)
-
-    @staticmethod
     def zip(
         *args: Any,
         datasets: Any = None,
@@ -475,13 +392,6 @@ class Dataset(Operators):
         return sampling.sample(
             list(datasets), weights, seed, stop_on_empty_dataset, rerandomize_each_iteration
         )
-
-    @staticmethod
-    def from_quarantine(path: str | os.PathLike[str]) -> Dataset:
-        """The inputs that `on_error="quarantine"` put aside, to be run again."""
-        from spillway import quarantine
-
-        return quarantine.dataset(os.fspath(path))
 
     # ---- Transformations that need more than the definition says
 

@@ -109,7 +109,36 @@ class Adopted(spillway.Dataset):
     @staticmethod
     def from_npy(paths: Any, name: str | None = ..., **policy: Any) -> Dataset: ...
     @staticmethod
-    def npy_rows(filenames: Any, name: str | None = ..., **policy: Any) -> Dataset: ...
+    def from_npz(paths: Any, keys: Any = ..., name: str | None = ..., **policy: Any) -> Dataset: ...
+    @staticmethod
+    def from_tar(
+        paths: Any,
+        keys: Any = ...,
+        compression_type: str | None = ...,
+        num_parallel_reads: int | None = ...,
+        resynchronise: bool = ...,
+        name: str | None = ...,
+        **policy: Any,
+    ) -> Dataset: ...
+    @staticmethod
+    def tar_samples(
+        filenames: Any,
+        keys: Any,
+        compression_type: Any = ...,
+        buffer_size: Any = ...,
+        exact: bool = ...,
+        resynchronise: bool = ...,
+        name: str | None = ...,
+        **policy: Any,
+    ) -> Dataset: ...
+    @staticmethod
+    def npy_rows(
+        filenames: Any,
+        member: Any = ...,
+        aligned: bool = ...,
+        name: str | None = ...,
+        **policy: Any,
+    ) -> Dataset: ...
     @staticmethod
     def text_lines(
         filenames: Any,
