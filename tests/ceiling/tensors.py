@@ -106,3 +106,21 @@ def traced_maps_in_a_row(limit: int) -> Facts:
     for batch in ds:
         seen += [number_of(row) for row in np.asarray(batch)]
     return Facts(seen, range(200), "in order")
+
+
+@case(limit=64 * MIB)
+def wide_photographs(limit: int) -> Facts:
+    """JPEG images of 6 MB, several at once: what a decoder works in is charged, too."""
+    import spillway.tf as tf
+
+    noise = np.random.default_rng(3).integers(0, 256, (256, 8000, 3), dtype=np.uint8)
+    file = tf.io.encode_jpeg(noise, quality=90).numpy()
+    expected = int(tf.io.decode_jpeg(file).numpy().sum(dtype="int64"))
+    ds = tf.data.Dataset.range(40).map(
+        lambda i: (i, tf.io.decode_jpeg(file)), num_parallel_calls=tf.data.AUTOTUNE
+    )
+    seen = []
+    for number, pixels in ds:
+        assert int(pixels.numpy().sum(dtype="int64")) == expected
+        seen.append(int(number))
+    return Facts(seen, range(40), "in order")

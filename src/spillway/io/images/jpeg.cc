@@ -231,9 +231,13 @@ class WholeImage final : public RowSink {
 Status decode(ImageBytes bytes, const DecodeOptions& options, Workspace& workspace,
               const PixelRoom& room) {
   WholeImage image(room);
-  std::array<JpegJob, 1> jobs = {JpegJob{bytes, &image}};
-  decode_jpegs(jobs, options, workspace);
-  if (jobs[0].done) return jobs[0].status;
+  // Below this, making our tables takes longer than they save (measured on Zen 3; 64 x 64 pixels).
+  constexpr std::size_t kWorthTables = 1500;
+  if (bytes.size() >= kWorthTables) {
+    JpegJob job{bytes, &image};
+    decode_jpegs({&job, 1}, options, workspace);
+    if (job.done) return job.status;
+  }
   return decode_jpeg_by_library(bytes, options, workspace, image);
 }
 

@@ -183,6 +183,7 @@ class Batch {
 
 void decode_jpegs(std::span<JpegJob> jobs, const DecodeOptions& options, Workspace& workspace,
                   int at_once) {
+  if (jobs.empty()) return;
   const auto count =
       std::min(jobs.size(), static_cast<std::size_t>(std::clamp(at_once, 1, jpeg::kMostLanes)));
   // Too much for the stack of a worker.

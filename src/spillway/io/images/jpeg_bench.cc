@@ -14,16 +14,16 @@ namespace {
 // Value noise in octaves: random grids, interpolated, each finer by half and fainter.
 class Octaves {
  public:
-  Octaves(int width, int height) : width_(width), height_(height) {}
+  Octaves(std::int64_t width, std::int64_t height) : width_(width), height_(height) {}
   void add(std::mt19937& random, std::vector<float>& to, float strength, float decay,
-           int last_step) const {
+           std::int64_t last_step) const {
     std::uniform_real_distribution<float> grid_value(-1, 1);
-    for (int step = 128; step >= last_step; step /= 2, strength *= decay) {
-      const int columns = width_ / step + 3;
+    for (std::int64_t step = 128; step >= last_step; step /= 2, strength *= decay) {
+      const std::int64_t columns = width_ / step + 3;
       std::vector<float> grid(static_cast<std::size_t>(columns * (height_ / step + 3)));
       for (float& value : grid) value = strength * grid_value(random);
-      for (int y = 0; y < height_; ++y) {
-        for (int x = 0; x < width_; ++x) {
+      for (std::int64_t y = 0; y < height_; ++y) {
+        for (std::int64_t x = 0; x < width_; ++x) {
           const float* const at = grid.data() + y / step * columns + x / step;
           const float right = static_cast<float>(x % step) / static_cast<float>(step);
           const float down = static_cast<float>(y % step) / static_cast<float>(step);
@@ -35,13 +35,13 @@ class Octaves {
   }
 
  private:
-  const int width_;
-  const int height_;
+  const std::int64_t width_;
+  const std::int64_t height_;
 };
 
 struct Set {
-  int width;
-  int height;
+  std::int64_t width;
+  std::int64_t height;
   int quality;
   float noise;
 };
@@ -117,7 +117,7 @@ void BM_decode(benchmark::State& state) {
   const auto at_once = static_cast<int>(state.range(2));
   const AccountPtr account = Budget::process().open_account("images");
   std::vector<Canvas> canvases(set.size());
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     Workspace workspace(account, Buffer::Ask::kOptional);
     std::vector<JpegJob> jobs;
     for (std::size_t i = 0; i < set.size(); ++i) {
@@ -138,8 +138,7 @@ void BM_decode(benchmark::State& state) {
   std::size_t bytes = 0;
   for (const std::string& file : set) bytes += file.size();
   state.counters["KB"] = static_cast<double>(bytes) / kImages / 1024;
-  state.counters["image"] = benchmark::Counter(
-      kImages, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  state.SetItemsProcessed(state.iterations() * kImages);
 }
 BENCHMARK(BM_decode)
     ->ArgNames({"set", "accurate", "at_once"})
