@@ -245,9 +245,12 @@ class GraphFunction final : public Function {
     }
     return std::max<std::int64_t>(1, rows);
   }
+  // The lesser of two: a call that lost its CPU for a while says nothing about the next.
   void note_time(std::int64_t ns, std::int64_t rows) {
-    if (rows > 0)
-      row_ps_.store(std::max<std::int64_t>(1, ns * 1000 / rows), std::memory_order_relaxed);
+    if (rows <= 0) return;
+    const std::int64_t now = std::max<std::int64_t>(1, ns * 1000 / rows);
+    const std::int64_t before = last_ps_.exchange(now, std::memory_order_relaxed);
+    row_ps_.store(before > 0 ? std::min(before, now) : now, std::memory_order_relaxed);
   }
 
   struct Kept {
@@ -264,7 +267,9 @@ class GraphFunction final : public Function {
   std::pair<std::weak_ptr<Function>, FunctionPtr> merged_ SW_GUARDED_BY(mutex_);
   FunctionPtr beside_ SW_GUARDED_BY(mutex_);
   std::vector<Kept> plans_ SW_GUARDED_BY(mutex_);  // the latest first
-  std::atomic<std::int64_t> row_ps_{0};            // picoseconds a row took last; a hint
+  // Picoseconds a row took in the last call, and in the better of the last two; a hint.
+  std::atomic<std::int64_t> last_ps_{0};
+  std::atomic<std::int64_t> row_ps_{0};
 };
 
 // A graph function with the values it took from outside.
