@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from spillway import arrow_streams, errors
@@ -32,14 +33,13 @@ def rows(
 
 def _pyarrow() -> tuple[Any, Any]:
     try:
-        import pyarrow
-        import pyarrow.parquet
+        arrow, parquet = (import_module(name) for name in ("pyarrow", "pyarrow.parquet"))
     except ImportError as error:
         raise ImportError(
             "from_parquet: Parquet files are read by pyarrow, which is not installed: "
             "pip install pyarrow"
         ) from error
-    return pyarrow, pyarrow.parquet
+    return arrow, parquet
 
 
 class _Files:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -40,8 +42,8 @@ def csv_of_many_times_the_limit(limit: int) -> Facts:
 
 def write_parquet(path: str, groups: int) -> None:
     """Row groups of 8 MiB that do not compress."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    pa: Any = import_module("pyarrow")
+    pq: Any = import_module("pyarrow.parquet")
 
     schema = pa.schema([("number", pa.int64()), ("bytes", pa.binary())])
     noise = np.random.default_rng(1).bytes(ROW + GROUP)
