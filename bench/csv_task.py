@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -56,15 +57,12 @@ def spillway(path: str, types: list[str]) -> Iterator[int]:
 
 
 def tensorflow(path: str, types: list[str]) -> Iterator[int]:
-    import tensorflow as tf
-
-    return _batches(tf, path, types)
+    return _batches(import_module("tensorflow"), path, types)
 
 
 def _arrow(path: str, types: list[str], read: str) -> Any:
-    import pyarrow as pa
-    from pyarrow import csv
-
+    pa: Any = import_module("pyarrow")
+    csv: Any = import_module("pyarrow.csv")
     names = [f"c{i}" for i in range(len(types))]
     return getattr(csv, read)(
         path,

@@ -36,7 +36,7 @@ def values(ds: Any) -> list[Any]:
     [
         (pa.int8(), [1, -2], [1, -2], "int8"),
         (pa.uint64(), [1, 2**64 - 1], [1, 2**64 - 1], "uint64"),
-        (pa.float16(), np.float16([0.5, 2]), [0.5, 2.0], "float16"),
+        (pa.float16(), np.array([0.5, 2], "float16"), [0.5, 2.0], "float16"),
         (pa.float64(), [0.1, math.inf], [0.1, math.inf], "float64"),
         (pa.bool_(), [True, False], [True, False], "bool"),
         (pa.string(), ["a", ""], [b"a", b""], "string"),
@@ -110,7 +110,7 @@ def test_a_null_is_an_error_with_column_and_row_or_filled(column: Any, filled: A
         tf.errors.InvalidArgumentError, match="column c must have a value: row 1"
     ) as e:
         next(it)
-    assert e.value.index == 1  # type: ignore[attr-defined]
+    assert e.value.index == 1
     assert plain(next(it)) == {"c": column[2].as_py() if filled != b"" else b"b"}
     skipped = ds.on_error("skip")
     assert len(list(skipped)) == 2

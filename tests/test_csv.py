@@ -135,6 +135,6 @@ def test_a_line_too_long_to_be_looked_at_is_refused(tmp_path: Path) -> None:
 
 def test_the_front_without_tensorflows_names_has_it_too(tmp_path: Path) -> None:
     path = written(tmp_path / "a.csv", "1;a\n;b\n")
-    ds = sw.Dataset.csv_rows(path, (np.int64([5]), [""]), field_delim=";")
+    ds = sw.Dataset.csv_rows(path, (np.array([5]), [""]), field_delim=";")
     assert list(ds) == [(1, b"a"), (5, b"b")]
     assert sw.Dataset.from_json(ds.to_json()).spec_hash() == ds.spec_hash()

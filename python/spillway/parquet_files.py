@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from spillway import arrow_streams, errors
@@ -31,14 +33,13 @@ def rows(
 
 def _pyarrow() -> tuple[Any, Any]:
     try:
-        import pyarrow
-        import pyarrow.parquet
+        arrow, parquet = (import_module(name) for name in ("pyarrow", "pyarrow.parquet"))
     except ImportError as error:
         raise ImportError(
             "from_parquet: Parquet files are read by pyarrow, which is not installed: "
             "pip install pyarrow"
         ) from error
-    return pyarrow, pyarrow.parquet
+    return arrow, parquet
 
 
 class _Files:
@@ -54,11 +55,10 @@ class _Files:
         """A stream of the file from a row group on that begins no later than with row `skip`."""
         path = self._files[part]
         try:
-            file = self._parquet.ParquetFile(path)
+            # Read ahead by pyarrow, all of the file would be in memory at once.
+            file = self._parquet.ParquetFile(path, pre_buffer=False)
             self._check_columns(path, file.schema_arrow.names)
             first, passed = _row_group(file.metadata, skip)
-            groups = list(range(first, file.metadata.num_row_groups))
-            batches = file.iter_batches(self._batch_size, groups, self._columns)
             schema = file.schema_arrow
             if self._columns is not None:
                 schema = self._arrow.schema([schema.field(each) for each in self._columns])
@@ -68,7 +68,18 @@ class _Files:
             raise errors.CorruptFile(
                 f"from_parquet: {path}: not a Parquet file that can be read: {error}", file=path
             ) from error
-        return self._arrow.RecordBatchReader.from_batches(schema, _named(path, batches)), passed
+        batches = self._batches(file, path, first)
+        return self._arrow.RecordBatchReader.from_batches(schema, batches), passed
+
+    def _batches(self, file: Any, path: str, first: int) -> Iterator[Any]:
+        """Row groups from `first` on; what goes wrong names the file."""
+        try:
+            for group in range(first, file.metadata.num_row_groups):
+                yield from file.iter_batches(
+                    self._batch_size, [group], self._columns, use_threads=False
+                )
+        except Exception as error:
+            raise ValueError(f"{path}: {error}") from error
 
     def _check_columns(self, path: str, names: list[str]) -> None:
         missing = [each for each in self._columns or [] if each not in names]
@@ -88,15 +99,3 @@ def _row_group(metadata: Any, skip: int) -> tuple[int, int]:
             return group, passed
         passed += rows
     return metadata.num_row_groups, passed
-
-
-def _named(path: str, batches: Any) -> Any:
-    """The batches; what goes wrong names the file."""
-    while True:
-        try:
-            batch = next(batches, None)
-        except Exception as error:
-            raise ValueError(f"{path}: {error}") from error
-        if batch is None:
-            return
-        yield batch

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -251,8 +252,7 @@ def same(theirs: Any, ours: Any) -> bool:
 
 
 def main() -> None:
-    import tensorflow as tf
-
+    tf = import_module("tensorflow")
     count, seed, out = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     with (
         tempfile.TemporaryDirectory() as folder,

@@ -107,6 +107,34 @@ class Adopted(spillway.Dataset):
         **policy: Any,
     ) -> Dataset: ...
     @staticmethod
+    def csv_rows(
+        filenames: Any,
+        record_defaults: Any,
+        compression_type: Any = ...,
+        buffer_size: Any = ...,
+        header: Any = ...,
+        field_delim: Any = ...,
+        use_quote_delim: Any = ...,
+        na_value: Any = ...,
+        select_cols: Any = ...,
+        exclude_cols: Any = ...,
+        name: str | None = ...,
+        **policy: Any,
+    ) -> Dataset: ...
+    @staticmethod
+    def from_arrow(
+        source: Any, nulls: str = ..., name: str | None = ..., **policy: Any
+    ) -> Dataset: ...
+    @staticmethod
+    def from_parquet(
+        paths: Any,
+        columns: list[str] | None = ...,
+        batch_size: int = ...,
+        nulls: str = ...,
+        name: str | None = ...,
+        **policy: Any,
+    ) -> Dataset: ...
+    @staticmethod
     def from_npy(paths: Any, name: str | None = ..., **policy: Any) -> Dataset: ...
     @staticmethod
     def from_npz(paths: Any, keys: Any = ..., name: str | None = ..., **policy: Any) -> Dataset: ...

@@ -45,8 +45,10 @@ class Reading:
 
     def rows(self, text: IO[str]) -> Iterator[list[str]]:
         """Its records."""
-        quoting = csv.QUOTE_MINIMAL if self.use_quote_delim else csv.QUOTE_NONE
-        return csv.reader(_lines(text), delimiter=self.field_delim, quoting=quoting)
+        delimiter = self.field_delim
+        if self.use_quote_delim:
+            return csv.reader(_lines(text), delimiter=delimiter, quoting=csv.QUOTE_MINIMAL)
+        return csv.reader(_lines(text), delimiter=delimiter, quoting=csv.QUOTE_NONE)
 
     def first_row(self, file: str) -> list[str]:
         """The header."""
