@@ -228,6 +228,14 @@ class Adopted(spillway.Dataset):
         stop_on_empty_dataset: bool = ...,
         rerandomize_each_iteration: bool | None = ...,
     ) -> Dataset: ...
+    def save(
+        self,
+        path: Any,
+        compression: str | None = ...,
+        shard_func: Callable[..., Any] | None = ...,
+        checkpoint_args: dict[str, Any] | None = ...,
+        name: str | None = ...,
+    ) -> None: ...
     def scan(
         self,
         initial_state: Any,
@@ -249,6 +257,15 @@ class Adopted(spillway.Dataset):
         **policy: Any,
     ) -> Dataset: ...
     def skip(self, count: Any, name: str | None = ..., **policy: Any) -> Dataset: ...
+    def snapshot(
+        self,
+        path: Any,
+        compression: str | None = ...,
+        reader_func: Callable[[Any], Any] | None = ...,
+        shard_func: Callable[..., Any] | None = ...,
+        name: str | None = ...,
+        **policy: Any,
+    ) -> Dataset: ...
     def take(self, count: Any, name: str | None = ..., **policy: Any) -> Dataset: ...
     def take_while(
         self,
