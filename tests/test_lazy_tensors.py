@@ -38,9 +38,7 @@ def test_a_sum_of_more_than_memory_runs_in_pieces_and_the_same_everywhere() -> N
 
 def test_a_map_that_found_no_memory_goes_on_with_the_same_element() -> None:
     with sw.configure(memory_limit="64MiB"):
-        ds = sw.Dataset.range(4).map(
-            lambda x: tf.zeros([5, 1024, 1024]) + tf.cast(x, tf.float32)
-        )
+        ds = sw.Dataset.range(4).map(lambda x: tf.zeros([5, 1024, 1024]) + tf.cast(x, tf.float32))
         it = iter(ds)
         kept = [next(it), next(it)]
         with pytest.raises(sw.errors.BudgetError):
