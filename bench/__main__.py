@@ -1,4 +1,4 @@
-"""Dispatch `python -m bench NAME ...` to a suite: `engine` or `functions`."""
+"""Dispatch `python -m bench NAME ...` to a suite: `engine`, `functions` or `images`."""
 
 import sys
 

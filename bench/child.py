@@ -26,16 +26,17 @@ LEAST_TIMED_S = 0.4  # short epochs repeat until so much time was measured
 Make = Callable[[Case], Iterable[object]]
 
 
-def consume(pipeline: Iterable[object], sleep_s: float) -> int:
-    """Iterate to the end as a training loop would and return the number of elements."""
-    count = 0
+def consume(pipeline: Iterable[object], sleep_s: float) -> tuple[int, float]:
+    """Iterate to the end as a training loop would; the number of elements, when the first came."""
+    count, first = 0, 0.0
     if not sleep_s:
         for count, _ in enumerate(pipeline, 1):  # noqa: B007
-            pass
-        return count
+            first = first or time.perf_counter()
+        return count, first
     for count, _ in enumerate(pipeline, 1):  # noqa: B007
+        first = first or time.perf_counter()
         time.sleep(sleep_s)
-    return count
+    return count, first
 
 
 def epochs(make: Make, of: type[Case], task: Task, n: int) -> dict[str, float]:
@@ -49,9 +50,11 @@ def epochs(make: Make, of: type[Case], task: Task, n: int) -> dict[str, float]:
     gc.collect()
     usage.forget_peak()
     done, cpu, busy, start = 0, usage.cpu_s(), usage.machine_busy_s(), time.perf_counter()
-    wall = 0.0
+    wall, first_ms = 0.0, []
     while wall < LEAST_TIMED_S:
-        count = consume(make(case), task.consumer_sleep_s)
+        begin = time.perf_counter()
+        count, first = consume(make(case), task.consumer_sleep_s)
+        first_ms.append((first - begin) * 1e3)
         if count != case.elements:
             raise ValueError(f"{task.name}: elements must be {case.elements}: {count}")
         done += 1
@@ -59,6 +62,7 @@ def epochs(make: Make, of: type[Case], task: Task, n: int) -> dict[str, float]:
     cpu = usage.cpu_s() - cpu
     busy = usage.machine_busy_s() - busy
     peak_mb = usage.peak_mb()
+    shown = {"rate": n * done / wall, "first_batch_ms": min(first_ms)} if task.first else {}
     return {
         "cpu_us": cpu / done / n * 1e6,
         "wall_us": wall / done / n * 1e6,
@@ -67,6 +71,7 @@ def epochs(make: Make, of: type[Case], task: Task, n: int) -> dict[str, float]:
         "items": n,
         "epochs": done,
         "others_cores": max(0.0, busy - cpu) / wall,
+        **shown,
     } | case.extra()
 
 

@@ -151,6 +151,8 @@ def main(suite: Suite, arguments: list[str]) -> int:
         return 0
     systems = [known[name] for name in options.systems]
     chosen = subjects(suite, systems, options.tasks)
+    if suite.prepare is not None:
+        suite.prepare()
     machine = report.machine()
     without = left_out(suite, systems, options.tasks)
     results = run(chosen, options.rounds, options.timeout, without)

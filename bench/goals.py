@@ -24,6 +24,8 @@ class Goal:
 
 
 GOALS = (
+    Goal("p1", "cpu_us", "us", "CPU <= 0.65x two bare threads", "limits", 0.65),
+    Goal("p2", "cpu_us", "us", "CPU <= 0.7x DALI", "dali", 0.7),
     Goal("p5a", "cpu_us", "us", "CPU <= 2.5x the bare generator", "limits generator", 2.5),
     Goal("p5b", "cpu_us", "us", "CPU <= 1.2x generator + np.stack", "limits generator", 1.2),
     Goal("p6", "cpu_us", "us", "CPU <= 1.5x fancy indexing", "limits fancy_index", 1.5),

@@ -28,7 +28,12 @@ START_COLUMNS = {
     "first_ms": "first element ms",
     "first_cpu_ms": "its CPU ms",
 }
-EXTRA_COLUMNS = {"window": "calls at a time"}  # of some tasks
+EXTRA_COLUMNS = {  # of some tasks
+    "window": "calls at a time",
+    "rate": "items/s",
+    "first_batch_ms": "first batch ms",
+    "slope_mb": "MB gained per 10,000",
+}
 BUSY_CORES = 0.3
 ENOUGH_ROUNDS = 5
 

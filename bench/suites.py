@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import file_tasks, function_tasks, tasks
+from bench import file_tasks, function_tasks, image_data, image_tasks, tasks
 
 HERE = Path(__file__).resolve().parent
 
@@ -21,6 +22,7 @@ class Suite:
     tasks: dict[str, tasks.Task]
     case: type[Any]
     package: str
+    prepare: Callable[[], None] | None = None  # makes what all systems read
 
     def systems(self) -> list[str]:
         """The names of the systems' files."""
@@ -59,4 +61,12 @@ FUNCTIONS = Suite(
     "function_systems",
 )
 FILES = Suite("files", "Files benchmark", file_tasks.TASKS, file_tasks.FileCase, "file_systems")
-SUITES = {suite.name: suite for suite in (ENGINE, FUNCTIONS, FILES)}
+IMAGES = Suite(
+    "images",
+    "Images benchmark",
+    image_tasks.TASKS,
+    image_tasks.ImageCase,
+    "image_systems",
+    image_data.prepare,
+)
+SUITES = {suite.name: suite for suite in (ENGINE, FUNCTIONS, FILES, IMAGES)}

@@ -40,6 +40,7 @@ class Task:
     rank_by: str = "cpu_us"
     consumer_sleep_s: float = 0.0
     moves: int = 0  # bytes of an item that memory must carry, read and written once
+    first: bool = False  # whether the time to the first element is of interest
 
 
 TASKS = {

@@ -37,6 +37,7 @@ MUTANTS = {
     "effect_traced": "tests/test_functions.py::"
     "test_a_counter_in_a_function_counts_every_element_once",
     "merged_without_the_first": "tests/test_fused_steps.py::test_maps_in_a_row_all_happen",
+    "window_moved": "tests/test_image_rows.py::test_every_chain_has_the_bits_of_its_ops[3]",
     "counted_twice": "tests/test_audit.py::test_every_source_row_is_accounted_for[on_error]",
     "interrupt_ignored": "tests/test_dataset.py::test_ctrl_c_is_heard_while_waiting",
 }

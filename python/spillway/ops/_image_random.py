@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from spillway.native_ops import call
 from spillway.ops._arrays import reverse
 from spillway.ops._constants import cast
-from spillway.ops._control import cond
 from spillway.ops._image_checks import require, three_or_four_axes
 from spillway.ops._image_colors import (
     adjust_brightness,
@@ -18,9 +17,17 @@ from spillway.ops._image_colors import (
 )
 from spillway.ops._image_geometry import COLUMNS, ROWS, cropped_at
 from spillway.ops.random import stateless_uniform, uniform
-from spillway.tensor_convert import refuse, to_tensor
+from spillway.tensor_convert import is_tensor, refuse, to_tensor
 
 _MOST = 2**31 - 1
+
+
+class BoundingBox(NamedTuple):
+    """A part of an image."""
+
+    begin: Any
+    size: Any
+    bboxes: Any
 
 
 def _between(low: Any, high: Any, seed: Any) -> Any:
@@ -128,12 +135,12 @@ def stateless_random_saturation(image: Any, lower: Any, upper: Any, seed: Any = 
 def _flip(image: Any, axis: int, draw: Callable[[list[Any]], Any]) -> Any:
     """Reversed along an axis, for half of the images."""
     image = three_or_four_axes(image)
-    flipped = reverse(image, [axis])
     if image.shape.rank is None:  # a batch draws as many numbers as it has images
         one = call("equal", call("rank", image), to_tensor(3))
         require(one, "an image whose rank is not known must be one image, not a batch.")
     if image.shape.rank != 4:
-        return cond(call("less", draw([]), to_tensor(0.5)), lambda: flipped, lambda: image)
+        return call("reverse_if", image, call("less", draw([]), to_tensor(0.5)), [axis])
+    flipped = reverse(image, [axis])
     batch = image.shape[0] if image.shape[0] is not None else call("shape", image, "int32")[0]
     drawn = call("reshape", call("round", draw([batch])), to_tensor([-1, 1, 1, 1]))
     flips = cast(drawn, image.dtype)
@@ -192,3 +199,73 @@ def stateless_random_crop(value: Any, size: Any, seed: Any, name: Any = None) ->
     Tensor([2 3], shape=(2,), dtype=int32)
     """
     return cropped_at(value, size, lambda n: stateless_uniform([n], seed, 0, _MOST, "int32"))
+
+
+def sample_distorted_bounding_box(
+    image_size: Any,
+    bounding_boxes: Any,
+    seed: Any = 0,
+    min_object_covered: Any = 0.1,
+    aspect_ratio_range: Any = None,
+    area_range: Any = None,
+    max_attempts: Any = None,
+    use_image_if_no_bounding_boxes: Any = None,
+    name: Any = None,
+) -> BoundingBox:
+    """A random part of an image: where it begins, its size, and both as a box in [0, 1].
+
+    `tf.slice(image, begin, size)` takes it. It covers `min_object_covered` of one of the boxes.
+
+    >>> begin, size, box = sample_distorted_bounding_box(
+    ...     [40, 60, 3], [[[0.0, 0.0, 1.0, 1.0]]], 0, 0.1, [1.5, 1.5], [1.0, 1.0]
+    ... )
+    >>> size.numpy()
+    array([40, 60, -1], dtype=int32)
+    """
+    drawn = uniform([2], 0, _MOST, "int32", seed or None)
+    return stateless_sample_distorted_bounding_box(
+        image_size,
+        bounding_boxes,
+        drawn,
+        min_object_covered,
+        aspect_ratio_range,
+        area_range,
+        max_attempts,
+        use_image_if_no_bounding_boxes,
+    )
+
+
+def stateless_sample_distorted_bounding_box(
+    image_size: Any,
+    bounding_boxes: Any,
+    seed: Any,
+    min_object_covered: Any = 0.1,
+    aspect_ratio_range: Any = None,
+    area_range: Any = None,
+    max_attempts: Any = None,
+    use_image_if_no_bounding_boxes: Any = None,
+    name: Any = None,
+) -> BoundingBox:
+    """`sample_distorted_bounding_box` that depends on the seed alone.
+
+    >>> begin, size, _ = stateless_sample_distorted_bounding_box(
+    ...     [40, 60, 3], [[[0.0, 0.0, 1.0, 1.0]]], [1, 2], area_range=[0.25, 0.5]
+    ... )
+    >>> begin.numpy(), size.numpy()
+    (array([ 0, 17,  0], dtype=int32), array([31, 38, -1], dtype=int32))
+    """
+    ratios = [float(ratio) for ratio in aspect_ratio_range or (0.75, 1.33)]
+    areas = [float(area) for area in area_range or (0.05, 1)]
+    return BoundingBox(
+        *call(
+            "stateless_sample_distorted_bounding_box",
+            to_tensor(image_size),
+            to_tensor(bounding_boxes, None if is_tensor(bounding_boxes) else "float32"),
+            to_tensor(min_object_covered, None if is_tensor(min_object_covered) else "float32"),
+            to_tensor(seed),
+            *ratios,
+            *areas,
+            100 if max_attempts is None else int(max_attempts),
+            bool(use_image_if_no_bounding_boxes),
+        )
+    )

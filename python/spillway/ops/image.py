@@ -31,6 +31,7 @@ from spillway.ops._image_random import (
     random_flip_up_down,
     random_hue,
     random_saturation,
+    sample_distorted_bounding_box,
     stateless_random_brightness,
     stateless_random_contrast,
     stateless_random_crop,
@@ -38,6 +39,7 @@ from spillway.ops._image_random import (
     stateless_random_flip_up_down,
     stateless_random_hue,
     stateless_random_saturation,
+    stateless_sample_distorted_bounding_box,
 )
 from spillway.ops._image_resize import ResizeMethod, crop_and_resize, resize, resize_with_pad
 

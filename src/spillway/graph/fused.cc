@@ -200,11 +200,22 @@ const std::byte* Fused::load(const Source& source, const std::byte* base, std::b
 Fused::Failure Fused::run(const std::byte* const* sources, std::byte* const* outs,
                           std::int64_t begin, std::int64_t end, std::byte* scratch,
                           const Call& call, Sink* sink) const {
+  lay_out(sources, begin, end, scratch);
+  return run_laid_out(sources, outs, begin, end, scratch, call, sink);
+}
+
+void Fused::lay_out(const std::byte* const* sources, std::int64_t begin, std::int64_t end,
+                    std::byte* scratch) const {
   const std::int64_t most = std::min(block_, end - begin);
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     const Source& source = sources_[i];
     if (laid_out(source)) expand(source, sources[i], scratch + source.offset, begin, most);
   }
+}
+
+Fused::Failure Fused::run_laid_out(const std::byte* const* sources, std::byte* const* outs,
+                                   std::int64_t begin, std::int64_t end, std::byte* scratch,
+                                   const Call& call, Sink* sink) const {
   std::array<const std::byte*, kMostInputs> in{};
   for (std::int64_t first = begin; first < end; first += block_) {
     const std::int64_t n = std::min(block_, end - first);

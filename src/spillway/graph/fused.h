@@ -48,6 +48,13 @@ class Fused {
   };
   Failure run(const std::byte* const* sources, std::byte* const* outs, std::int64_t begin,
               std::int64_t end, std::byte* scratch, const Call& call, Sink* sink = nullptr) const;
+  // run() in two parts, for whoever runs the same items [begin, end) of other rows again and again:
+  // what repeats is laid out in scratch once.
+  void lay_out(const std::byte* const* sources, std::int64_t begin, std::int64_t end,
+               std::byte* scratch) const;
+  Failure run_laid_out(const std::byte* const* sources, std::byte* const* outs, std::int64_t begin,
+                       std::int64_t end, std::byte* scratch, const Call& call,
+                       Sink* sink = nullptr) const;
   const std::string& failure_text(int step) const {
     return steps_[static_cast<std::size_t>(step)].loop.failure;
   }

@@ -4,6 +4,13 @@
 #include <limits>
 
 namespace spillway::graph {
+
+extern const DecodeOp decode_and_crop_jpeg_call;
+extern const DecodeOp decode_bmp_call;
+extern const DecodeOp decode_image_call;
+extern const DecodeOp decode_jpeg_call;
+extern const DecodeOp decode_png_call;
+
 namespace {
 
 using Frames = DecodeCall::Frames;
@@ -62,7 +69,9 @@ Status check_format(const DecodeCall& call, ImageFormat format) {
   return bad_data(Code::kInvalidArgument, "Found BMP: use `decode_bmp` or `decode_image` instead");
 }
 
-Result<Shape> shape_of(const DecodeCall& call, ImageFormat format, const PixelExtent& extent) {
+}  // namespace
+
+Result<Shape> image_shape(const DecodeCall& call, ImageFormat format, const PixelExtent& extent) {
   const bool animates = format == ImageFormat::kGif || format == ImageFormat::kWebp;
   if (call.frames == Frames::kAll || (call.frames == Frames::kAsMade && animates)) {
     return Shape({extent.frames, extent.height, extent.width, extent.channels});
@@ -75,10 +84,7 @@ Result<Shape> shape_of(const DecodeCall& call, ImageFormat format, const PixelEx
   return Shape({extent.height, extent.width, extent.channels});
 }
 
-}  // namespace
-
-Status decode_contents(Compute& c, const DecodeCall& call) {
-  const ImageBytes bytes = contents_of(c);
+Result<FoundImage> find_image(ImageBytes bytes, const DecodeCall& call) {
   if (bytes.empty()) return bad_data(Code::kInvalidArgument, "Input is empty.");
   const ImageCodec* const codec = find_image_codec(bytes);
   if (codec == nullptr) {
@@ -86,25 +92,41 @@ Status decode_contents(Compute& c, const DecodeCall& call) {
                     "Unknown image file format. One of JPEG, PNG, GIF, BMP, WebP required.");
   }
   SW_RETURN_IF_ERROR(check_format(call, codec->format));
-  DecodeOptions options = call.options;
-  options.first_frame = call.frames == Frames::kFirst;
-  options.wide = codec->format == ImageFormat::kPng && call.dtype != DType::kUInt8;
-  const std::size_t item = options.wide ? 2 : 1;
+  FoundImage found{codec, call.options};
+  found.options.first_frame = call.frames == Frames::kFirst;
+  found.options.wide = codec->format == ImageFormat::kPng && call.dtype != DType::kUInt8;
+  return found;
+}
+
+Status decode_contents(Compute& c, const DecodeCall& call) {
+  const ImageBytes bytes = contents_of(c.inputs);
+  SW_ASSIGN(const FoundImage found, find_image(bytes, call));
+  const std::size_t item = found.options.wide ? 2 : 1;
   std::int64_t items = 0;
   std::optional<Tensor> out;
   Workspace workspace(c.account, c.ask);
-  SW_RETURN_IF_ERROR(codec->decode(
-      bytes, options, workspace, [&](const PixelExtent& extent) -> Result<std::byte*> {
-        SW_ASSIGN(const Shape shape, shape_of(call, codec->format, extent));
+  SW_RETURN_IF_ERROR(found.codec->decode(
+      bytes, found.options, workspace, [&](const PixelExtent& extent) -> Result<std::byte*> {
+        SW_ASSIGN(const Shape shape, image_shape(call, found.codec->format, extent));
         SW_ASSIGN(out, c.make(call.dtype, shape));
         items = extent.items();
         // Decoded to the end of the room, and made wider from there.
         return out->mutable_data() + static_cast<std::size_t>(items) * (size_of(call.dtype) - item);
       }));
-  if (size_of(call.dtype) > item) convert(out->mutable_data(), items, call.dtype, options.wide);
+  if (size_of(call.dtype) > item) {
+    convert(out->mutable_data(), items, call.dtype, found.options.wide);
+  }
   out->buffer()->touch();
   c.outputs.push_back(std::move(*out));
   return {};
+}
+
+const DecodeOp* find_decode_op(const OpDef& op) {
+  for (const DecodeOp* known : {&decode_and_crop_jpeg_call, &decode_bmp_call, &decode_image_call,
+                                &decode_jpeg_call, &decode_png_call}) {
+    if (known->op == &op) return known;
+  }
+  return nullptr;
 }
 
 Status need_contents(const Infer& c) {

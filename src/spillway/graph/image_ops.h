@@ -22,6 +22,24 @@ struct DecodeCall {
 // The scalar `contents`, decoded, becomes the output.
 Status decode_contents(Compute& c, const DecodeCall& call);
 
+// The same in two parts, for whoever takes the pixels row by row. What is refused is refused as
+// decode_contents does.
+struct FoundImage {
+  const ImageCodec* codec = nullptr;
+  DecodeOptions options;
+};
+Result<FoundImage> find_image(ImageBytes bytes, const DecodeCall& call);
+Result<Shape> image_shape(const DecodeCall& call, ImageFormat format, const PixelExtent& extent);
+
+// An op that decodes its first operand to one image, and how it does so for some attributes and
+// operands. One constant each, at the end of its file; image_ops.cc lists them.
+struct DecodeOp {
+  const OpDef* op;
+  Result<DecodeCall> (*call)(const Attrs& attrs, std::span<const Tensor> inputs);
+};
+// Null: the op decodes no images.
+const DecodeOp* find_decode_op(const OpDef& op);
+
 // Input 0 is one string.
 Status need_contents(const Infer& c);
 // The attribute `channels`: 0, 1, 3 or 4.
@@ -31,9 +49,15 @@ Status infer_image(Infer& c, DType dtype, bool frames = false);
 // The attributes of decode_jpeg and decode_and_crop_jpeg.
 Result<DecodeOptions> jpeg_options(const Attrs& attrs);
 
-inline ImageBytes contents_of(const Compute& c) {
-  const std::string_view text = c.inputs[0].string_at(0);
+inline ImageBytes contents_of(std::span<const Tensor> inputs) {
+  const std::string_view text = inputs[0].string_at(0);
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+// What such an op computes.
+template <Result<DecodeCall> (*call_of)(const Attrs&, std::span<const Tensor>)>
+Status decode_with(Compute& c) {
+  SW_ASSIGN(const DecodeCall call, call_of(c.attrs, c.inputs));
+  return decode_contents(c, call);
 }
 
 inline constexpr ParamDef kContents{"contents", ParamKind::kTensor, "", 's'};

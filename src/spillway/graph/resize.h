@@ -47,12 +47,18 @@ class Taps {
   void end_place();
   // The same with places in items, not pixels.
   void in_items(std::int64_t channels);
+  // The places in reverse order.
+  void turn();
+  // The same for an image that lies in reverse order: place i of it is at `last` - i.
+  void turn_image(std::int64_t last);
 
   std::span<const Tap> of(std::int64_t place) const {
     const auto i = static_cast<std::size_t>(place);
     return {taps_.data() + begin_[i], static_cast<std::size_t>(begin_[i + 1] - begin_[i])};
   }
   std::int64_t most() const { return most_; }  // taps of one place
+  // Neighbouring places of the image that hold all taps of a place. They are in order.
+  std::int64_t span() const;
   // All of them, one place after another, and where each place ends.
   const Tap* all() const { return taps_.data(); }
   const std::int64_t* ends() const { return begin_.data() + 1; }
@@ -90,6 +96,8 @@ struct Pass {
 // Each row of the image is blended across once, then those are blended down; times `scale`.
 Result<KernelPtr> resize_columns_first(const Resizing& size, DType dtype, Blend blend, Pass across,
                                        Pass down, float scale = 1);
+// float32 images of the same size: no neighbour is looked at, whatever it is.
+KernelPtr resize_to_same(const Resizing& size, DType dtype);
 // Rows of the image are summed, then that row is summed across.
 Result<KernelPtr> resize_rows_first(const Resizing& size, DType dtype, Pass across, Pass down);
 

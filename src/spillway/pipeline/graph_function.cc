@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "spillway/base/bytes.h"
 #include "spillway/base/clock.h"
 #include "spillway/base/jitter.h"
 #include "spillway/base/mutant.h"
@@ -20,12 +21,18 @@ using graph::Spec;
 using PlanPtr = std::shared_ptr<const Plan>;
 
 constexpr std::size_t kMostPlans = 8;
+// Rows whose images go through their chains together: the decoder works on a few at a time, and
+// the fewer calls there are the less often it has one left alone.
+constexpr std::int64_t kImagesTogether = 8;
+// What they may hold together beyond one row, which is owed to the budget in any case.
+constexpr std::size_t kBytesTogether = 8 * kMiB;
 
 class GraphFunction final : public Function {
  public:
   GraphFunction(graph::GraphPtr graph, StructurePtr output, std::string code, std::string name,
                 std::vector<FunctionPtr> parts = {})
       : graph_(std::move(graph)),
+        chains_(*graph_),
         output_(std::move(output)),
         code_(std::move(code)),
         name_(std::move(name)),
@@ -152,7 +159,9 @@ class GraphFunction final : public Function {
   // Where the batch wants them; empty: anywhere.
   std::vector<Tensor> places(const Plan& plan, std::int64_t rows, RowGatherer* batch) const {
     if (batch == nullptr) return {};
-    return batch->claim(std::span(plan.results()).first(output_->components()), rows);
+    auto found = batch->claim(std::span(plan.results()).first(output_->components()), rows);
+    const bool all = std::ranges::all_of(found, [](const Tensor& t) { return t.has_value(); });
+    return all ? std::move(found) : std::vector<Tensor>();
   }
 
   // Rows of different shapes, or shapes that depend on values.
@@ -161,52 +170,91 @@ class GraphFunction final : public Function {
     Outcome outcome;
     std::vector<Row> made;
     std::size_t bytes = 0;
-    for (std::int64_t i = 0; i < rows.rows(); ++i) {
-      if (i > 0 && (bytes >= context.bytes || now_ns() >= context.deadline_ns)) break;
-      auto row = one(rows.row(i).values, captured, {context.first_index + i, context.epoch},
-                     context.account, context.batch);
-      if (!row.ok()) {
-        outcome.error = std::move(row).status();
-        break;
+    while (outcome.error.ok() && std::ssize(made) < rows.rows()) {
+      if (!made.empty() && (bytes >= context.bytes || now_ns() >= context.deadline_ns)) break;
+      auto some = some_rows(rows, std::ssize(made), captured, context);
+      outcome.error = std::move(some.error);
+      for (std::vector<Tensor>& row : some.rows) {
+        row.resize(output_->components());
+        for (const Tensor& value : row) bytes += value.footprint();
+        made.push_back(Row{std::move(row), {}});
       }
-      for (const Tensor& value : row.value()) bytes += value.footprint();
-      made.push_back(Row{std::move(row).value(), {}});
     }
     if (!made.empty()) outcome.out = Chunk::from_rows(output_, std::move(made));
     return outcome;
   }
 
-  Result<std::vector<Tensor>> one(std::vector<Tensor> values, std::span<const Tensor> captured,
-                                  const graph::Call& call, const AccountPtr& account,
-                                  RowGatherer* batch) {
-    const std::size_t own = values.size();
-    values.insert(values.end(), captured.begin(), captured.end());
-    std::vector<Spec> specs;
-    std::vector<Tensor> blocks;
-    specs.reserve(values.size());
-    blocks.reserve(values.size());
-    for (const Tensor& value : values) specs.push_back({value.dtype(), value.shape()});
-    SW_ASSIGN(const PlanPtr plan, plan_for(specs, captured.size(), account));
-    if (plan == nullptr) {
-      SW_ASSIGN(std::vector<Tensor> results,
-                graph::interpret(*graph_, values, account, Buffer::Ask::kPressing, call));
-      results.resize(output_->components());
-      return results;
+  // Rows from `first` on: one by its plan, or some op by op.
+  graph::RowsOutcome some_rows(const Chunk& rows, std::int64_t first,
+                               std::span<const Tensor> captured, const CallContext& context) {
+    const graph::Call call{context.first_index + first, context.epoch};
+    std::vector<std::vector<Tensor>> parameters;
+    const std::int64_t end = std::min(rows.rows(), first + rows_together(context));
+    for (std::int64_t i = first; i < end; ++i) {
+      parameters.push_back(rows.row(i).values);
+      parameters.back().insert(parameters.back().end(), captured.begin(), captured.end());
     }
-    for (const Tensor& value : std::span(values).first(own)) {
+    std::vector<Spec> specs;
+    for (const Tensor& value : parameters[0]) specs.push_back({value.dtype(), value.shape()});
+    auto plan = plan_for(specs, captured.size(), context.account);
+    if (!plan.ok()) return {{}, std::move(plan).status()};
+    if (plan.value() != nullptr) {
+      return one(*plan.value(), parameters[0], captured, call, context);
+    }
+    const std::vector<Tensor> into = places(end - first, context.batch);
+    graph::RowsOutcome done = graph::interpret_rows(
+        {*graph_, chains_, parameters, context.account, Buffer::Ask::kPressing, call, into});
+    if (!done.rows.empty()) note(done);
+    return done;
+  }
+
+  // One until it is known what a row holds. Where rows are handed on as they are made, half as
+  // many.
+  std::int64_t rows_together(const CallContext& context) const {
+    const std::size_t each = together_bytes_.load(std::memory_order_relaxed);
+    if (each == 0) return 1;
+    const std::size_t most = context.bytes == SIZE_MAX ? kBytesTogether : kBytesTogether / 2;
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(most / each), 1, kImagesTogether);
+  }
+
+  graph::RowsOutcome one(const Plan& plan, std::span<const Tensor> values,
+                         std::span<const Tensor> captured, const graph::Call& call,
+                         const CallContext& context) {
+    std::vector<Tensor> blocks;
+    blocks.reserve(values.size());
+    for (const Tensor& value : values.first(values.size() - captured.size())) {
       blocks.push_back(value.reshaped(value.shape().with_leading(1)));
     }
     blocks.insert(blocks.end(), captured.begin(), captured.end());
-    Plan::Outcome done =
-        plan->run({blocks, 1, call, account, Buffer::Ask::kPressing, places(*plan, 1, batch)});
-    if (!done.error.ok()) return std::move(done.error);
-    done.results.resize(output_->components());
+    Plan::Outcome done = plan.run(
+        {blocks, 1, call, context.account, Buffer::Ask::kPressing, places(plan, 1, context.batch)});
+    if (!done.error.ok()) return {{}, std::move(done.error)};
     std::vector<Tensor> out;
     out.reserve(done.results.size());
     for (const Tensor& result : done.results) {
       out.push_back(result.reshaped(result.shape().without_leading()));
     }
-    return out;
+    return {{std::move(out)}, {}};
+  }
+
+  // Where rows whose shapes are not known yet may be made: those like the row before them.
+  std::vector<Tensor> places(std::int64_t rows, RowGatherer* batch) {
+    if (batch == nullptr) return {};
+    std::vector<Spec> likely;
+    {
+      const MutexLock lock(mutex_);
+      likely = latest_;
+    }
+    return likely.empty() ? std::vector<Tensor>() : batch->claim(likely, rows);
+  }
+  void note(const graph::RowsOutcome& done) {
+    if (chains_.empty()) return;
+    together_bytes_.store(done.row_bytes, std::memory_order_relaxed);
+    const MutexLock lock(mutex_);
+    latest_.clear();
+    for (const Tensor& value : std::span(done.rows.back()).first(output_->components())) {
+      latest_.push_back({value.dtype(), value.shape()});
+    }
   }
 
   Result<PlanPtr> plan_for(const std::vector<Spec>& specs, std::size_t shared,
@@ -258,6 +306,7 @@ class GraphFunction final : public Function {
     PlanPtr plan;
   };
   const graph::GraphPtr graph_;
+  const graph::RowChains chains_;
   const StructurePtr output_;
   const std::string code_;
   const std::string name_;
@@ -266,7 +315,9 @@ class GraphFunction final : public Function {
   // The one function made of this and the latest other; an epoch asks for it again.
   std::pair<std::weak_ptr<Function>, FunctionPtr> merged_ SW_GUARDED_BY(mutex_);
   FunctionPtr beside_ SW_GUARDED_BY(mutex_);
-  std::vector<Kept> plans_ SW_GUARDED_BY(mutex_);  // the latest first
+  std::vector<Kept> plans_ SW_GUARDED_BY(mutex_);   // the latest first
+  std::vector<Spec> latest_ SW_GUARDED_BY(mutex_);  // of the row made last, if a chain makes some
+  std::atomic<std::size_t> together_bytes_{0};      // RowsOutcome::row_bytes, the latest; a hint
   // Picoseconds a row took in the last call, and in the better of the last two; a hint.
   std::atomic<std::int64_t> last_ps_{0};
   std::atomic<std::int64_t> row_ps_{0};

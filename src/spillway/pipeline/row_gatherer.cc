@@ -56,7 +56,23 @@ std::int64_t batched_count(std::int64_t rows, std::int64_t size, bool drop_remai
   return rows / size + (rows % size == 0 || drop_remainder ? 0 : 1);
 }
 
+std::vector<Tensor> RowGatherer::claim_offered(std::span<const graph::Spec> row,
+                                               std::int64_t rows) {
+  const std::int64_t first = offered_before_;
+  offered_before_ += rows;
+  if (offered_.size() != row.size()) return {};
+  std::vector<Tensor> places;
+  for (std::size_t c = 0; c < row.size(); ++c) {
+    const Tensor& part = offered_[c];
+    const bool fits = part.has_value() && part.dtype() == row[c].dtype &&
+                      same_row_shape(part, row[c].shape) && offered_before_ <= part.shape()[0];
+    places.push_back(fits ? part.slice(first, first + rows) : Tensor());
+  }
+  return places;
+}
+
 std::vector<Tensor> RowGatherer::claim(std::span<const graph::Spec> row, std::int64_t rows) {
+  if (!offered_.empty()) return claim_offered(row, rows);
   if (rows_ == 0 && parts_.empty() && !reserve(row, rows)) return {};
   const bool free = parts_.size() == row.size() &&
                     std::ranges::equal(parts_, row, [&](const Part& part, const graph::Spec& spec) {

@@ -35,6 +35,11 @@ class RowGatherer {
   RowGatherer(AccountPtr account, std::int64_t most, std::int64_t likely)
       : account_(std::move(account)), most_(most), likely_(likely) {}
 
+  // No batch, only places [rows, ...] for claim() to hand out, in order; a component may have none
+  // (no value), and then gets none. Whose they are touches them.
+  explicit RowGatherer(std::vector<Tensor> offered)
+      : most_(0), likely_(0), offered_(std::move(offered)) {}
+
   // kResource when the output cannot be reserved: then none of `rows` was added, and the same may
   // be tried again. Rows of another shape are counted, not kept.
   Status add(const Chunk& rows);
@@ -43,6 +48,7 @@ class RowGatherer {
   // is left: rows that make a batch by themselves, that are small, or strings.
   std::vector<Tensor> claim(std::span<const graph::Spec> row, std::int64_t rows);
   std::int64_t rows() const { return rows_; }
+  std::int64_t most() const { return most_; }
   Amount amount() const { return {rows_, rows_ == 0 ? 0 : origin_.weight}; }
   // Of the first component that has one, as TensorFlow looks at them.
   const Mismatch* mismatch() const;
@@ -65,6 +71,7 @@ class RowGatherer {
   Status copy_in(Part& part, const Tensor& block);
   Status make_room(Part& part, DType dtype, std::int64_t rows);
   bool reserve(std::span<const graph::Spec> row, std::int64_t rows);
+  std::vector<Tensor> claim_offered(std::span<const graph::Spec> row, std::int64_t rows);
   static std::int64_t free_from(const Part& part);
   static void cut(Part& part, std::int64_t rows);
   void note_mismatch(Part& part, const Shape& shape);
@@ -73,6 +80,8 @@ class RowGatherer {
   const std::int64_t most_;
   const std::int64_t likely_;
   std::vector<Part> parts_;
+  std::vector<Tensor> offered_;
+  std::int64_t offered_before_ = 0;  // rows of them that were handed out
   std::int64_t rows_ = 0;
   Origin origin_;
 };

@@ -2,14 +2,43 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 
 #include "spillway/io/images/image.h"
 
 namespace spillway::testing {
 
+// Aborts where a row differs from what was decoded as a whole.
+class SameRows final : public RowSink {
+ public:
+  SameRows(const std::byte* whole, std::int64_t item) : whole_(whole), item_(item) {}
+  Status begin(const PixelExtent& extent) override {
+    bytes_ = extent.width * extent.channels * item_;
+    left_ = extent.frames * extent.height;
+    at_ = whole_;
+    return {};
+  }
+  Status take(const std::byte* rows, std::int64_t count, std::ptrdiff_t stride) override {
+    if (count > left_) std::abort();
+    for (std::int64_t i = 0; i < count; ++i, at_ += bytes_) {
+      if (std::memcmp(rows + i * stride, at_, static_cast<std::size_t>(bytes_)) != 0) std::abort();
+    }
+    left_ -= count;
+    return {};
+  }
+
+ private:
+  const std::byte* const whole_;
+  const std::int64_t item_;
+  const std::byte* at_ = nullptr;
+  std::int64_t bytes_ = 0;
+  std::int64_t left_ = 0;
+};
+
 // The first byte chooses options, the rest is the file. Decodes it in a budget of 16 MiB, and
-// aborts where the decoder fails otherwise than by an error of the data or of the budget.
+// aborts where the decoder fails otherwise than by an error of the data or of the budget, or where
+// its rows are not those of the image.
 inline int fuzz_image(const std::uint8_t* data, std::size_t size, const ImageCodec& codec) {
   if (size == 0) return 0;
   const unsigned choice = data[0];
@@ -39,6 +68,12 @@ inline int fuzz_image(const std::uint8_t* data, std::size_t size, const ImageCod
   };
   const Status status = codec.decode(bytes, options, workspace, make);
   if (!status.ok() && status.kind() == ErrorKind::kBug) std::abort();
+  if (status.ok()) {
+    SameRows rows(room->data(), options.wide ? 2 : 1);
+    RowJob job{&codec, bytes, options, &rows, {}};
+    decode_rows({&job, 1}, account, Buffer::Ask::kOptional);
+    if (!job.status.ok() && job.status.kind() != ErrorKind::kResource) std::abort();
+  }
   return 0;
 }
 

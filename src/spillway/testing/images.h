@@ -51,6 +51,41 @@ inline Decoded decode_image(std::string_view file, const DecodeOptions& options 
   return out;
 }
 
+// Keeps the rows it is handed; like a decoder's room it must not be handed one too many.
+class KeptRows final : public RowSink {
+ public:
+  explicit KeptRows(Decoded& out) : out_(out) {}
+  Status begin(const PixelExtent& extent) override {
+    out_.extent = extent;
+    out_.pixels.clear();
+    return {};
+  }
+  Status take(const std::byte* rows, std::int64_t count, std::ptrdiff_t stride) override {
+    const std::int64_t items = out_.extent.width * out_.extent.channels;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto* const row = reinterpret_cast<const std::uint8_t*>(rows + i * stride);
+      out_.pixels.insert(out_.pixels.end(), row, row + items);
+    }
+    EXPECT_LE(std::ssize(out_.pixels), out_.extent.items());
+    return {};
+  }
+
+ private:
+  Decoded& out_;
+};
+
+// The same, row by row.
+inline Decoded decode_image_rows(std::string_view file, const DecodeOptions& options = {},
+                                 std::size_t limit = std::size_t{64} << 20U) {
+  Decoded out;
+  Budget budget(limit);
+  KeptRows rows(out);
+  RowJob job{find_image_codec(bytes_of(file)), bytes_of(file), options, &rows, {}};
+  decode_rows({&job, 1}, budget.open_account("image"), Buffer::Ask::kOptional);
+  out.status = std::move(job.status);
+  return out;
+}
+
 inline Result<ImageInfo> info_of(std::string_view file) {
   Budget budget(std::size_t{1} << 20U);
   Workspace workspace(budget.open_account("image"), Buffer::Ask::kOptional);

@@ -24,11 +24,11 @@ Status infer(Infer& c) {
   return {};
 }
 
-Status compute(Compute& c) {
-  SW_ASSIGN(DecodeOptions options, jpeg_options(c.attrs));
-  const auto* const window = c.inputs[1].as<std::int32_t>();
+Result<DecodeCall> call_of(const Attrs& attrs, std::span<const Tensor> inputs) {
+  SW_ASSIGN(DecodeOptions options, jpeg_options(attrs));
+  const auto* const window = inputs[1].as<std::int32_t>();
   options.crop = CropWindow{window[0], window[1], window[2], window[3]};
-  return decode_contents(c, {.options = options, .takes = DecodeCall::Takes::kJpeg});
+  return DecodeCall{.options = options, .takes = DecodeCall::Takes::kJpeg};
 }
 
 constexpr ParamDef kParams[] = {kContents,       {"crop_window", ParamKind::kTensor, "", 'i'},
@@ -45,6 +45,7 @@ extern constexpr OpDef decode_and_crop_jpeg_op{
     .paths = "io.decode_and_crop_jpeg image.decode_and_crop_jpeg",
     .effect = Effect::kFallible,
     .infer = infer,
-    .compute = compute};
+    .compute = decode_with<call_of>};
+extern constexpr DecodeOp decode_and_crop_jpeg_call{&decode_and_crop_jpeg_op, call_of};
 
 }  // namespace spillway::graph

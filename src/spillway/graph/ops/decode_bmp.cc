@@ -5,9 +5,9 @@ namespace {
 
 Status infer(Infer& c) { return infer_image(c, DType::kUInt8); }
 
-Status compute(Compute& c) {
-  SW_ASSIGN(const int channels, channels_of(c.attrs));
-  return decode_contents(c, {.options = {.channels = channels}, .takes = DecodeCall::Takes::kBmp});
+Result<DecodeCall> call_of(const Attrs& attrs, std::span<const Tensor> /*inputs*/) {
+  SW_ASSIGN(const int channels, channels_of(attrs));
+  return DecodeCall{.options = {.channels = channels}, .takes = DecodeCall::Takes::kBmp};
 }
 
 constexpr ParamDef kParams[] = {kContents, kChannels};
@@ -21,6 +21,7 @@ extern constexpr OpDef decode_bmp_op{
     .paths = "io.decode_bmp image.decode_bmp",
     .effect = Effect::kFallible,
     .infer = infer,
-    .compute = compute};
+    .compute = decode_with<call_of>};
+extern constexpr DecodeOp decode_bmp_call{&decode_bmp_op, call_of};
 
 }  // namespace spillway::graph

@@ -16,14 +16,13 @@ Status infer(Infer& c) {
   return {};
 }
 
-Status compute(Compute& c) {
-  SW_ASSIGN(const int channels, channels_of(c.attrs));
-  return decode_contents(
-      c, {.options = {.channels = channels},
-          .dtype = c.attrs.get_or("dtype", DType::kUInt8),
-          .frames = c.attrs.get_or("expand_animations", true) ? DecodeCall::Frames::kAsMade
-                                                              : DecodeCall::Frames::kFirst,
-          .takes = DecodeCall::Takes::kAll});
+Result<DecodeCall> call_of(const Attrs& attrs, std::span<const Tensor> /*inputs*/) {
+  SW_ASSIGN(const int channels, channels_of(attrs));
+  const bool expands = attrs.get_or("expand_animations", true);
+  return DecodeCall{.options = {.channels = channels},
+                    .dtype = attrs.get_or("dtype", DType::kUInt8),
+                    .frames = expands ? DecodeCall::Frames::kAsMade : DecodeCall::Frames::kFirst,
+                    .takes = DecodeCall::Takes::kAll};
 }
 
 constexpr ParamDef kParams[] = {kContents,
@@ -38,6 +37,7 @@ extern constexpr OpDef decode_image_op{.name = "decode_image",
                                        .params = kParams,
                                        .effect = Effect::kFallible,
                                        .infer = infer,
-                                       .compute = compute};
+                                       .compute = decode_with<call_of>};
+extern constexpr DecodeOp decode_image_call{&decode_image_op, call_of};
 
 }  // namespace spillway::graph

@@ -8,9 +8,9 @@ Status infer(Infer& c) {
   return infer_image(c, DType::kUInt8);
 }
 
-Status compute(Compute& c) {
-  SW_ASSIGN(const DecodeOptions options, jpeg_options(c.attrs));
-  return decode_contents(c, {.options = options});
+Result<DecodeCall> call_of(const Attrs& attrs, std::span<const Tensor> /*inputs*/) {
+  SW_ASSIGN(const DecodeOptions options, jpeg_options(attrs));
+  return DecodeCall{.options = options};
 }
 
 constexpr ParamDef kParams[] = {kContents,   kChannels,   kRatio,    kFancyUpscaling,
@@ -27,6 +27,7 @@ extern constexpr OpDef decode_jpeg_op{
     .paths = "io.decode_jpeg image.decode_jpeg",
     .effect = Effect::kFallible,
     .infer = infer,
-    .compute = compute};
+    .compute = decode_with<call_of>};
+extern constexpr DecodeOp decode_jpeg_call{&decode_jpeg_op, call_of};
 
 }  // namespace spillway::graph

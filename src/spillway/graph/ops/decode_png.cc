@@ -11,10 +11,10 @@ Status infer(Infer& c) {
   return infer_image(c, dtype);
 }
 
-Status compute(Compute& c) {
-  SW_ASSIGN(const int channels, channels_of(c.attrs));
-  return decode_contents(
-      c, {.options = {.channels = channels}, .dtype = c.attrs.get_or("dtype", DType::kUInt8)});
+Result<DecodeCall> call_of(const Attrs& attrs, std::span<const Tensor> /*inputs*/) {
+  SW_ASSIGN(const int channels, channels_of(attrs));
+  return DecodeCall{.options = {.channels = channels},
+                    .dtype = attrs.get_or("dtype", DType::kUInt8)};
 }
 
 constexpr ParamDef kParams[] = {kContents, kChannels, {"dtype", ParamKind::kDType, "uint8"}};
@@ -30,6 +30,7 @@ extern constexpr OpDef decode_png_op{
     .paths = "io.decode_png image.decode_png",
     .effect = Effect::kFallible,
     .infer = infer,
-    .compute = compute};
+    .compute = decode_with<call_of>};
+extern constexpr DecodeOp decode_png_call{&decode_png_op, call_of};
 
 }  // namespace spillway::graph

@@ -23,7 +23,7 @@ void fill(std::byte* to, const ImageInfo& info) {
 }
 
 Status compute(Compute& c) {
-  const ImageBytes bytes = contents_of(c);
+  const ImageBytes bytes = contents_of(c.inputs);
   Workspace workspace(c.account, c.ask);
   const ImageCodec* const codec = find_image_codec(bytes);
   if (codec == nullptr || codec->format != ImageFormat::kJpeg) {

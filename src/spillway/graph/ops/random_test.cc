@@ -65,6 +65,33 @@ TEST(RandomOps, StatelessIntegersAreTensorFlows) {
             "Need minval < maxval, got 5 >= 5");
 }
 
+TEST(RandomOps, PartsOfAnImageAreTensorFlows) {
+  const Attrs attrs{{"least_ratio", 0.75},
+                    {"most_ratio", 1.33},
+                    {"least_area", 0.25},
+                    {"most_area", 0.5},
+                    {"max_attempts", std::int64_t{100}},
+                    {"use_image_if_no_bounding_boxes", false}};
+  const auto part = [&](std::initializer_list<float> box, const Attrs& how) {
+    return call_op("stateless_sample_distorted_bounding_box",
+                   {tensor_of<std::int32_t>(DType::kInt32, Shape({3}), {40, 60, 3}),
+                    tensor_of<float>(DType::kFloat32,
+                                     Shape({1, static_cast<std::int64_t>(box.size() / 4), 4}), box),
+                    tensor_of<float>(DType::kFloat32, Shape(), {0.1F}),
+                    tensor_of<std::int32_t>(DType::kInt32, Shape({2}), {1, 2})},
+                   how);
+  };
+  const auto made = part({0, 0, 1, 1}, attrs);
+  ASSERT_TRUE(made.ok()) << made.error().message();
+  EXPECT_THAT(items_in<std::int32_t>(made.value()[0]), ElementsAre(0, 17, 0));
+  EXPECT_THAT(items_in<std::int32_t>(made.value()[1]), ElementsAre(31, 38, -1));
+  EXPECT_THAT(items_in<float>(made.value()[2]),
+              ElementsAre(0.0F, FloatEq(17.0F / 60), FloatEq(0.775F), FloatEq(55.0F / 60)));
+  EXPECT_EQ(error_of(part({0, 0, 1, 2}, attrs)),
+            "All bounding box coordinates must be in [0.0, 1.0]: 2");
+  EXPECT_FALSE(part({}, attrs).ok());
+}
+
 TEST(RandomOps, SeedsAreTwoIntegers) {
   const Tensor three = tensor_of<std::int32_t>(DType::kInt32, Shape({3}), {1, 2, 3});
   EXPECT_EQ(error_of(call_op("stateless_random_uniform", {three}, of_shape(Shape({2})))),

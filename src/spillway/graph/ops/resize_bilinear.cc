@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "spillway/graph/resize_rows.h"
+#include "spillway/graph/resize.h"
 
 namespace spillway::graph {
 namespace {
@@ -25,16 +25,7 @@ Taps neighbours(std::int64_t size, std::int64_t new_size) {
 Result<KernelPtr> prepare(const Prepare& p) {
   const Resizing size(p);
   const DType dtype = p.inputs[0].dtype;
-  if (size.same_size()) {  // no neighbour is looked at, whatever it is
-    LoopFn copy = nullptr;
-    with_type(RealTypes(), dtype,
-              [&]<class T>() { copy = SimdLoop<MapBody<ToFloat, float, T>>::best(); });
-    const std::int64_t n = p.inputs[0].shape.count();
-    return make_kernel([=](const std::byte* const* in, std::byte* const* out, std::byte*) {
-      copy({in, out[0], n, 0, nullptr, nullptr});
-      return Status();
-    });
-  }
+  if (size.same_size()) return resize_to_same(size, dtype);
   return resize_columns_first(size, dtype, Blend::kLerp, {neighbours(size.width, size.new_width)},
                               {neighbours(size.height, size.new_height)});
 }

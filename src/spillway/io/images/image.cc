@@ -31,6 +31,44 @@ const ImageCodec* find_image_codec(ImageBytes bytes) {
   return nullptr;
 }
 
+namespace {
+
+// By way of a whole image.
+Status decode_whole(const RowJob& job, Workspace& workspace) {
+  PixelExtent extent;
+  std::byte* pixels = nullptr;
+  const auto item = static_cast<std::int64_t>(job.options.wide ? 2 : 1);
+  SW_RETURN_IF_ERROR(job.codec->decode(
+      job.bytes, job.options, workspace, [&](const PixelExtent& found) -> Result<std::byte*> {
+        extent = found;
+        SW_RETURN_IF_ERROR(job.sink->begin(extent));
+        SW_ASSIGN(pixels, workspace.allocate(static_cast<std::size_t>(extent.items() * item)));
+        return pixels;
+      }));
+  return job.sink->take(pixels, extent.frames * extent.height,
+                        extent.width * extent.channels * item);
+}
+
+}  // namespace
+
+void decode_rows(std::span<RowJob> jobs, const AccountPtr& account, Buffer::Ask ask) {
+  // Jobs of one format that follow each other go together.
+  for (std::size_t begin = 0, end = 0; begin < jobs.size(); begin = end) {
+    const ImageCodec* const codec = jobs[begin].codec;
+    while (end < jobs.size() && jobs[end].codec == codec) ++end;
+    const std::span<RowJob> some = jobs.subspan(begin, end - begin);
+    if (codec->decode_rows != nullptr) {
+      Workspace workspace(account, ask);
+      codec->decode_rows(some, workspace);
+      continue;
+    }
+    for (RowJob& job : some) {
+      Workspace workspace(account, ask);
+      job.status = decode_whole(job, workspace);
+    }
+  }
+}
+
 Result<ImageInfo> read_image_info(ImageBytes bytes, Workspace& workspace) {
   if (const ImageCodec* codec = find_image_codec(bytes)) return codec->read_info(bytes, workspace);
   return bad_data(Code::kInvalidArgument,

@@ -71,6 +71,17 @@ class RowSink {
 
 using ImageBytes = std::span<const std::byte>;
 
+struct ImageCodec;
+
+// An image of one frame on its way to a sink. `status` is how that went.
+struct RowJob {
+  const ImageCodec* codec = nullptr;
+  ImageBytes bytes;
+  DecodeOptions options;
+  RowSink* sink = nullptr;
+  Status status;
+};
+
 // A format. One file each, which ends in its constant; image.cc lists them.
 struct ImageCodec {
   ImageFormat format;
@@ -80,9 +91,16 @@ struct ImageCodec {
   // with the offset where it is known.
   Status (*decode)(ImageBytes bytes, const DecodeOptions& options, Workspace& workspace,
                    const PixelRoom& room);
+  // The same pixels handed to the jobs' sinks while they are in cache, without room for all of
+  // them; an error of a sink's ends its image. All jobs are of this format. Null: it makes all rows
+  // before the first is handed over.
+  void (*decode_rows)(std::span<RowJob> jobs, Workspace& workspace) = nullptr;
 };
 // Null: none of ours.
 const ImageCodec* find_image_codec(ImageBytes bytes);
+
+// Decodes images of any formats on this thread; a format may work on several at a time.
+void decode_rows(std::span<RowJob> jobs, const AccountPtr& account, Buffer::Ask ask);
 
 // What the header says; the pixels are not looked at.
 Result<ImageInfo> read_image_info(ImageBytes bytes, Workspace& workspace);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <vector>
 
 #include "spillway/io/images/jpeg_baseline.h"
 #include "spillway/io/images/jpeg_library.h"
@@ -241,6 +242,34 @@ Status decode(ImageBytes bytes, const DecodeOptions& options, Workspace& workspa
   return decode_jpeg_by_library(bytes, options, workspace, image);
 }
 
+// Whether two calls differ in nothing but their windows.
+bool alike(const DecodeOptions& a, const DecodeOptions& b) {
+  return a.channels == b.channels && a.ratio == b.ratio && a.fancy_upscaling == b.fancy_upscaling &&
+         a.accurate_dct == b.accurate_dct && a.try_recover_truncated == b.try_recover_truncated;
+}
+
+void decode_alike(std::span<RowJob> jobs, Workspace& workspace) {
+  std::vector<JpegJob> ours;
+  ours.reserve(jobs.size());
+  for (const RowJob& job : jobs) ours.push_back({job.bytes, job.sink, job.options.crop});
+  decode_jpegs(ours, jobs[0].options, workspace);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (ours[i].done) {
+      jobs[i].status = std::move(ours[i].status);
+    } else {
+      Workspace own = workspace.sibling();
+      jobs[i].status = decode_jpeg_by_library(jobs[i].bytes, jobs[i].options, own, *jobs[i].sink);
+    }
+  }
+}
+
+void decode_rows(std::span<RowJob> jobs, Workspace& workspace) {
+  for (std::size_t begin = 0, end = 0; begin < jobs.size(); begin = end) {
+    while (end < jobs.size() && alike(jobs[end].options, jobs[begin].options)) ++end;
+    decode_alike(jobs.subspan(begin, end - begin), workspace);
+  }
+}
+
 }  // namespace
 
 Status decode_jpeg_by_library(ImageBytes bytes, const DecodeOptions& options, Workspace& workspace,
@@ -267,6 +296,6 @@ Status decode_jpeg_by_library(ImageBytes bytes, const DecodeOptions& options, Wo
   return std::move(d.refused);
 }
 
-extern const ImageCodec kJpegCodec{ImageFormat::kJpeg, claims, read_info, decode};
+extern const ImageCodec kJpegCodec{ImageFormat::kJpeg, claims, read_info, decode, decode_rows};
 
 }  // namespace spillway

@@ -63,7 +63,9 @@ class Batch {
   void start(JpegJob& job) {
     Work& work = *order_[at(running_)];
     work.plan = {};
-    if (!make_plan(job.bytes, options_, work.plan) || !find_tables(work)) return;
+    DecodeOptions options = options_;
+    if (job.crop) options.crop = job.crop;
+    if (!make_plan(job.bytes, options, work.plan) || !find_tables(work)) return;
     job.done = prepare(work, job);
     if (job.done && job.status.ok()) {
       job.done = false;

@@ -13,6 +13,7 @@ namespace spillway {
 struct JpegJob {
   ImageBytes bytes;
   RowSink* sink = nullptr;
+  std::optional<CropWindow> crop = {};  // NOLINT(readability-redundant-member-init): its own window
   Status status = {};
   bool done = false;
 };

@@ -64,6 +64,45 @@ TEST(Jpeg, CutsOutAWindow) {
               HasSubstr("must lie in the image of 40 by 60"));
 }
 
+// Of every size around a block's, with each option.
+TEST(Jpeg, HandsOverRowsThatAreThoseOfTheWholeImage) {
+  std::vector<DecodeOptions> all(5);
+  all[1].channels = 1;
+  all[2].ratio = 2;
+  all[3].crop = CropWindow{1, 2, 5, 4};
+  all[4].accurate_dct = true;
+  for (const std::int64_t height : {7, 16, 17, 33, 50}) {
+    for (const bool progressive : {false, true}) {
+      const std::string file = jpeg_of({1, height, height + 2, 3}, {.progressive = progressive});
+      for (const DecodeOptions& options : all) {
+        const Decoded whole = decode_image(file, options);
+        const Decoded rows = decode_image_rows(file, options);
+        ASSERT_TRUE(rows.status.ok()) << rows.status.message();
+        EXPECT_EQ(rows.extent.height, whole.extent.height);
+        EXPECT_EQ(rows.pixels, whole.pixels);
+      }
+      const std::string half = file.substr(0, file.size() * 3 / 4);
+      EXPECT_EQ(decode_image_rows(half).status.message(), decode_image(half).status.message());
+    }
+  }
+}
+
+TEST(Jpeg, EndsWithTheErrorOfWhoeverTakesItsRows) {
+  class Refuses final : public RowSink {
+   public:
+    Status begin(const PixelExtent& /*extent*/) override { return {}; }
+    Status take(const std::byte* /*rows*/, std::int64_t /*count*/,
+                std::ptrdiff_t /*stride*/) override {
+      return invalid_argument("no more");
+    }
+  } sink;
+  const std::string file = jpeg_of(kSmall);
+  Budget budget(std::size_t{1} << 20U);
+  RowJob job{find_image_codec(bytes_of(file)), bytes_of(file), {}, &sink, {}};
+  decode_rows({&job, 1}, budget.open_account("image"), Buffer::Ask::kOptional);
+  EXPECT_EQ(job.status.message(), "no more");
+}
+
 TEST(Jpeg, MakesUpWhatIsMissingOnlyWhereAsked) {
   const std::string file = jpeg_of({1, 64, 64, 3});
   const std::string half = file.substr(0, file.size() * 3 / 4);

@@ -118,5 +118,11 @@ TEST(Png, DoesNotEncodeNothing) {
   EXPECT_EQ(encode_png(&none, {1, 0, 3, 1}, false, -1, workspace, sink).code(), Code::kInternal);
 }
 
+TEST(Png, HandsOverRowsThatAreThoseOfTheWholeImage) {
+  const PixelExtent extent{1, 9, 5, 3};
+  const std::string file = png_of(gradient(extent), extent);
+  EXPECT_EQ(decode_image_rows(file).pixels, decode_image(file).pixels);
+}
+
 }  // namespace
 }  // namespace spillway::testing

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <deque>
 
+#include "spillway/base/bytes.h"
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
 #include "spillway/base/mutant.h"
@@ -10,8 +11,10 @@
 #include "spillway/memory/activity.h"
 #include "spillway/memory/slab_pool.h"
 #include "spillway/pipeline/access.h"
+#include "spillway/pipeline/batch_blocks.h"
 #include "spillway/pipeline/call.h"
 #include "spillway/pipeline/input.h"
+#include "spillway/pipeline/row_gatherer.h"
 #include "spillway/pipeline/run.h"
 
 namespace spillway {
@@ -21,6 +24,10 @@ constexpr std::int64_t kAutotune = -1;
 constexpr std::int64_t kSequential = 0;
 // num_parallel_calls=None means kSequential; AUTOTUNE is kAutotune.
 constexpr std::int64_t kMostTuned = 64;
+constexpr std::int64_t kMostTogether = 8;  // native rows of a call
+constexpr std::size_t kLeastRow = 1;       // bytes a result is taken for
+constexpr std::size_t kMostRows = std::size_t{1} << 40U;
+constexpr std::size_t kMostPulled = 4 * kMiB;  // bytes of what they work on
 constexpr std::int64_t kAloneNs = 100'000'000;
 
 Result<Inferred> infer(const Node& node) {
@@ -81,15 +88,24 @@ class MapIterator final : public Iterator {
 
 // Up to `window` calls at once; results leave in input order. The consumer's thread pulls inputs
 // and waits; pool threads only call (R12). Beyond the oldest, a call starts only while the pool
-// has room for its result (R1, R3): the estimate is the largest seen, and the first runs alone.
+// has room for its results (R1, R3): the estimate is the largest seen, and the first runs alone.
+// Where a batch follows, rows are made side by side in a block that becomes the batch.
 class ParallelMapIterator final : public Iterator {
  public:
   ParallelMapIterator(const OpenContext& context, IteratorPtr input, std::int64_t calls)
       : Iterator(context.stage(), context.epoch()),
         shared_(std::make_shared<Shared>(context)),
         input_(std::move(input), Input::Habit::kHolds),
+        blocks_(context.stage()->account(), context.node().inputs()[0]->cardinality()),
         tuned_(calls == kAutotune),
-        window_(tuned_ ? 2 : calls) {}
+        rows_a_call_(rows_of(*shared_->function, calls)),
+        window_(tuned_ ? 2 : std::max<std::int64_t>(1, calls / rows_a_call_)) {}
+
+  void make_into(RowGatherer* batch) override {
+    if (batch != nullptr && shared_->function->row_by_row()) {
+      blocks_.begin_batch(oldest(), batch->most());
+    }
+  }
 
   Next pull(const Demand& demand) override {
     SW_RETURN_IF_ERROR(fill());
@@ -102,35 +118,37 @@ class ParallelMapIterator final : public Iterator {
     }
     SW_RETURN_IF_ERROR(wait_for_oldest());
     std::vector<Chunk> ready;
+    std::int64_t rows = 0;
     std::size_t bytes = 0;
     // Everything finished in order goes out together, up to the demand.
-    while (!tasks_.empty() && static_cast<std::int64_t>(ready.size()) < demand.rows &&
-           (ready.empty() || bytes < demand.bytes) && tasks_.front()->done) {
-      Task& task = *tasks_.front();
-      if (!task.outcome.error.ok()) {
-        if (!ready.empty()) break;
-        Status error = std::move(task.outcome.error);
+    while (!tasks_.empty() && rows < demand.rows && (rows == 0 || bytes < demand.bytes) &&
+           tasks_.front()->done) {
+      Function::Outcome& outcome = tasks_.front()->outcomes.front();
+      if (outcome.out.rows() == 0) {
+        if (rows > 0) break;
+        Status error = std::move(outcome.error);
         if (is_position(error)) {
-          pop();
+          pop(1);
         } else {
           again_ = true;
         }
         return error;
       }
-      bytes += task.outcome.out.footprint();
-      ready.push_back(std::move(task.outcome.out));
-      tune(task);
-      pop();
+      const std::int64_t some = std::min(outcome.out.rows(), demand.rows - rows);
+      ready.push_back(outcome.out.slice(0, some));
+      outcome.out =
+          some == outcome.out.rows() ? Chunk() : outcome.out.slice(some, outcome.out.rows());
+      rows += some;
+      bytes += ready.back().footprint();
+      pop(some);
     }
-    largest_ = std::max(largest_, bytes / ready.size());
+    largest_ = std::max(largest_, bytes / static_cast<std::size_t>(rows));
+    blocks_.note(ready.back());
     const StructurePtr structure = ready[0].structure();
     return std::optional<Chunk>(join_rows(structure, ready));
   }
 
-  Status save(StateWriter& out) const override {
-    return input_.save(out, input_.position() - static_cast<std::int64_t>(tasks_.size()) -
-                                (input_error_.ok() ? 0 : 1));
-  }
+  Status save(StateWriter& out) const override { return input_.save(out, oldest()); }
   Status restore(StateReader& in) override { return input_.restore(in); }
 
  private:
@@ -149,24 +167,51 @@ class ParallelMapIterator final : public Iterator {
     CondVar finished;
   };
   struct Task {
-    Chunk row;
-    std::int64_t index = 0;
-    Function::Outcome outcome;
+    Chunk rows;
+    std::int64_t index = 0;      // of the first
+    std::vector<Tensor> places;  // [rows, ...] for each component, or none
+    // One more for each row that failed. The consumer takes rows off the first.
+    std::deque<Function::Outcome> outcomes;
+    std::int64_t left = 0;  // rows not handed on yet; the consumer's
     std::int64_t wall_ns = 0;
     std::int64_t cpu_ns = 0;
     std::atomic<bool> done{false};
   };
 
+  // Native rows come several to a call, where there are calls enough for all CPUs all the same.
+  static std::int64_t rows_of(const Function& function, std::int64_t calls) {
+    if (!function.row_by_row()) return 1;
+    const std::int64_t share = calls / (2 * Workers::usable_cpus());
+    return calls == kAutotune ? kMostTogether : std::clamp<std::int64_t>(share, 1, kMostTogether);
+  }
+
   static void call(Shared& shared, Task& task) {
     const Working working(shared.run->budget());
     const std::int64_t cpu = thread_cpu_ns();
     const std::int64_t wall = now_ns();
-    if (!shared.run->stop()) {
-      task.outcome = call_rows(*shared.stage, *shared.function, task.row, task.index, shared.epoch);
-    } else {
-      task.outcome.error = cancelled();
+    const std::int64_t rows = task.rows.rows();
+    const bool placed = !task.places.empty();
+    RowGatherer places(std::move(task.places));
+    bool refused = false;  // the rows from there on are called for another time
+    for (std::int64_t at = 0; at < rows && !refused;) {
+      Function::Outcome outcome;
+      if (shared.run->stop()) {
+        outcome.error = cancelled();
+      } else {
+        outcome = call_rows(*shared.stage, *shared.function, task.rows.slice(at, rows),
+                            task.index + at, shared.epoch, nullptr, placed ? &places : nullptr);
+      }
+      at += outcome.out.rows();
+      refused = !outcome.error.ok() && !is_position(outcome.error);
+      if (refused) {
+        task.rows = task.rows.slice(at, rows);
+        task.index += at;
+      } else if (!outcome.error.ok()) {
+        ++at;
+      }
+      task.outcomes.push_back(std::move(outcome));
     }
-    if (task.outcome.error.ok() || is_position(task.outcome.error)) task.row = Chunk();
+    if (!refused) task.rows = Chunk();
     task.wall_ns = now_ns() - wall;
     task.cpu_ns = thread_cpu_ns() - cpu;
     const MutexLock lock(shared.mutex);
@@ -178,10 +223,15 @@ class ParallelMapIterator final : public Iterator {
     if (tasks_.empty()) return true;
     if (static_cast<std::int64_t>(tasks_.size()) >= window_) return false;
     if (size_unknown()) return now_ns() - first_started_ns_ > kAloneNs;
-    const std::size_t each =
-        std::max(largest_, static_cast<std::size_t>(std::max<std::int64_t>(0, known_bytes())));
-    const std::size_t running = (tasks_.size() + 1) * each;
-    return within_reach(shared_->run->budget()) > running;
+    return affordable() > held_;
+  }
+
+  // Rows whose results there is room for now.
+  std::int64_t affordable() const {
+    const std::size_t each = std::max(
+        {largest_, static_cast<std::size_t>(std::max<std::int64_t>(0, known_bytes())), kLeastRow});
+    const std::size_t rows = within_reach(shared_->run->budget()) / each;
+    return static_cast<std::int64_t>(std::min(rows, kMostRows));
   }
 
   // Results nobody has seen yet: the first call runs alone, but not for long. It may wait for
@@ -202,13 +252,13 @@ class ParallelMapIterator final : public Iterator {
 
   Status fill() {
     if (std::exchange(again_, false)) {
-      tasks_.front()->outcome = {};
+      tasks_.front()->outcomes.clear();
       tasks_.front()->done = false;
       start(tasks_.front());
     }
     if (tasks_.empty() && input_error_.ok() && !ended_) SW_RETURN_IF_ERROR(shared_->stage->admit());
     while (input_error_.ok() && !ended_ && may_start()) {
-      Next next = input_.next(Demand::one());
+      Next next = input_.next(wish());
       if (!next.ok()) {
         if (!is_position(next.error())) return std::move(next).status();
         input_error_ = std::move(next).status();
@@ -219,15 +269,25 @@ class ParallelMapIterator final : public Iterator {
         break;
       }
       auto task = std::make_shared<Task>();
-      task->row = std::move(*next.value());
-      task->index = input_.position() - 1;
+      task->rows = std::move(*next.value());
+      task->left = task->rows.rows();
+      task->index = input_.position() - task->left;
+      task->places = blocks_.places(task->index, task->left);
       if (first_started_ns_ == 0) first_started_ns_ = now_ns();
       tasks_.push_back(task);
+      held_ += task->left;
       stats().parallelism =
           std::max(stats().parallelism.load(), static_cast<std::int64_t>(tasks_.size()));
       start(task);
     }
     return {};
+  }
+
+  // The rows of the next call. A first one of unknown size comes alone.
+  Demand wish() const {
+    if (rows_a_call_ == 1 || size_unknown()) return Demand::one();
+    const std::int64_t rows = std::clamp<std::int64_t>(affordable() - held_, 1, rows_a_call_);
+    return {blocks_.rows_until_end(input_.position(), rows), kMostPulled, Demand().time_ns};
   }
 
   Status wait_for_oldest() {
@@ -242,10 +302,21 @@ class ParallelMapIterator final : public Iterator {
     return {};
   }
 
-  void pop() {
-    tasks_.pop_front();
-    input_.forget_before(input_.position() - static_cast<std::int64_t>(tasks_.size()) -
-                         (input_error_.ok() ? 0 : 1));
+  // The position of the next row to hand on.
+  std::int64_t oldest() const { return input_.position() - held_ - (input_error_.ok() ? 0 : 1); }
+
+  // The first rows of the oldest call were handed on.
+  void pop(std::int64_t rows) {
+    Task& task = *tasks_.front();
+    held_ -= rows;
+    task.left -= rows;
+    const Function::Outcome& outcome = task.outcomes.front();
+    if (outcome.out.rows() == 0 && outcome.error.ok()) task.outcomes.pop_front();
+    if (task.left == 0) {
+      tune(task);
+      tasks_.pop_front();
+    }
+    input_.forget_before(oldest());
   }
 
   // A function that waits gets more calls at once, one that computes no more than there are CPUs.
@@ -264,13 +335,16 @@ class ParallelMapIterator final : public Iterator {
 
   const std::shared_ptr<Shared> shared_;
   Input input_;
+  BatchBlocks blocks_;
   const bool tuned_;
-  std::int64_t window_;
+  const std::int64_t rows_a_call_;  // at most
+  std::int64_t window_;             // calls
   std::deque<std::shared_ptr<Task>> tasks_;
+  std::int64_t held_ = 0;  // rows of them
   Status input_error_;
   bool again_ = false;  // the oldest was refused memory: it is called once more
   bool ended_ = false;
-  std::size_t largest_ = 0;
+  std::size_t largest_ = 0;  // bytes of a row
   std::int64_t first_started_ns_ = 0;
   double wall_ = 0;
   double cpu_ = 0;
