@@ -436,7 +436,83 @@ class Dataset(Operators):
 
         return quarantine.dataset(os.fspath(path))
 
+    @staticmethod
+    def load(
+        path: Any,
+        element_spec: Any = None,
+        compression: str | None = None,
+        reader_func: Callable[[Any], Any] | None = None,
+        wait: bool = False,
+        name: str | None = None,
+        **policy: Any,
+    ) -> Dataset:
+        """The elements that `save` wrote to the folder `path`.
+
+        Several shards are read by turns, or as `reader_func` says: it is handed a dataset of
+        datasets, one a shard, and returns the dataset to read. `element_spec` and `compression`
+        are those that were saved, and only compared. `wait`: until there is something.
+
+        >>> import spillway as sw, tempfile
+        >>> path = tempfile.mkdtemp()
+        >>> sw.Dataset.range(6).save(path, shard_func=lambda x: x % 2)
+        >>> [int(x) for x in sw.Dataset.load(path, reader_func=lambda shards: shards.flat_map(
+        ...     lambda shard: shard))]
+        [0, 2, 4, 1, 3, 5]
+        """
+        from spillway import saved
+
+        return saved.load(path, element_spec, compression, reader_func, wait, name, policy)
+
     # ---- Transformations that need more than the definition says
+
+    def save(
+        self,
+        path: Any,
+        compression: str | None = None,
+        shard_func: Callable[..., Any] | None = None,
+        checkpoint_args: dict[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        """Writes all elements to the folder `path`, at once, for `load`.
+
+        They go to the files that `shard_func` names by an int64, all to one without it.
+        `compression`: None or "GZIP". What fails half-way leaves what was there before.
+
+        >>> import spillway as sw, tempfile
+        >>> path = tempfile.mkdtemp()
+        >>> sw.Dataset.range(3).save(path)
+        >>> [int(x) for x in sw.Dataset.load(path)]
+        [0, 1, 2]
+        """
+        from spillway import saved
+
+        saved.refuse_checkpoints(checkpoint_args)
+        saved.save(self, path, compression, shard_func, name)
+
+    def snapshot(
+        self,
+        path: Any,
+        compression: str | None = "AUTO",
+        reader_func: Callable[[Any], Any] | None = None,
+        shard_func: Callable[..., Any] | None = None,
+        name: str | None = None,
+        **policy: Any,
+    ) -> Dataset:
+        """Writes the elements of the first full pass below `path`; later passes and runs read them.
+
+        Pipelines that differ in what their hash covers (not in the values that functions capture)
+        have snapshots of their own there. A pass that is not read to its end, or in which an
+        element fails, leaves none.
+
+        >>> import spillway as sw, tempfile
+        >>> ds = sw.Dataset.range(6).shuffle(6, seed=1).snapshot(tempfile.mkdtemp())
+        >>> first = [int(x) for x in ds]
+        >>> first == [int(x) for x in ds]
+        True
+        """
+        from spillway import saved
+
+        return saved.snapshot(self, path, compression, reader_func, shard_func, name, policy)
 
     def shuffle(
         self,

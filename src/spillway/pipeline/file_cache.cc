@@ -10,27 +10,17 @@
 
 #include "spillway/base/bytes.h"
 #include "spillway/pipeline/cache_store.h"
+#include "spillway/pipeline/row_file.h"
 #include "spillway/pipeline/run.h"
 
-// The file: a header, then for each row its length, a checksum of length and bytes, and the bytes
-// as append_row_bytes writes them; then a record of length kEnd that holds the number of rows.
 namespace spillway {
 namespace {
 
-constexpr char kMagic[16] = {'S', 'P', 'W', 'C', 'A', 'C', 'H', 'E', 1, 0, 0, 0, 0, 0, 0, 0};
-constexpr std::uint64_t kEnd = UINT64_MAX;
+constexpr RowFileMagic kMagic = {'S', 'P', 'W', 'C', 'A', 'C', 'H', 'E', 1};
+constexpr RowFileReader::Kind kKind = {kMagic, "cache file",
+                                       ": delete the file to fill the cache again"};
 constexpr std::size_t kBuffer = 256 * kKiB;
 constexpr std::string_view kOurLock = "spillway ";
-
-struct RecordHead {
-  std::uint64_t length;
-  std::uint32_t checksum;
-  std::uint32_t zero;
-};
-
-std::uint32_t checksum_of(std::uint64_t length, std::span<const std::byte> bytes) {
-  return crc32c(bytes, crc32c(std::as_bytes(std::span(&length, 1))));
-}
 
 std::string finished_name(const std::string& path) { return path + ".cache"; }
 std::string partial_name(const std::string& path) { return path + "_0.partial"; }
@@ -47,15 +37,6 @@ Status file_error(const std::string& file, const char* doing) {
                                 "cache: ", doing, " ", file, ": ", std::strerror(why));
   status.edit().file = file;
   if (full) status.edit().type = "DiskFull";
-  return status;
-}
-
-Status corrupt(const std::string& file, std::int64_t offset, std::string_view what) {
-  Status status = bad_data(Code::kDataLoss, "cache file ", file, ": ", what, " at offset ", offset,
-                           ": delete the file to fill the cache again");
-  status.edit().file = file;
-  status.edit().offset = offset;
-  status.edit().type = "CorruptFile";
   return status;
 }
 
@@ -93,24 +74,19 @@ Result<std::size_t> read_at(const Descriptor& fd, const std::string& file, std::
 
 class FileSource final : public CacheSource {
  public:
-  FileSource(std::string file, Descriptor fd, std::int64_t size, const OpenContext& context)
-      : file_(std::move(file)),
-        fd_(std::move(fd)),
-        size_(size),
-        stage_(context.stage()),
-        scope_(context.source_scope(file_)) {}
+  FileSource(std::unique_ptr<RowFileReader> reader, const OpenContext& context,
+             const std::string& file)
+      : reader_(std::move(reader)), stage_(context.stage()), scope_(context.source_scope(file)) {}
 
   Next read(std::int64_t row, const Demand& demand) override {
-    if (row < row_) {
-      row_ = 0;
-      offset_ = sizeof kMagic;
-    }
+    if (row < reader_->row()) SW_RETURN_IF_ERROR(reader_->rewind());
     if (over_) return end_of_data();
     std::vector<Row> rows;
     std::size_t bytes = 0;
     while (static_cast<std::int64_t>(rows.size()) < demand.rows &&
            (rows.empty() || bytes < demand.bytes)) {
-      auto next = read_row(row_ >= row);
+      const std::int64_t at = reader_->row();
+      auto next = reader_->next(at >= row);
       if (!next.ok()) {
         // Rows before a bad one come first; it is met again.
         if (!rows.empty()) break;
@@ -119,10 +95,9 @@ class FileSource final : public CacheSource {
         return std::move(next).status();
       }
       if (!next.value()) break;
-      ++row_;
-      if (row_ <= row) continue;
-      bytes += next.value()->footprint();
-      rows.push_back(std::move(*next.value()));
+      if (at < row) continue;
+      rows.push_back({std::move(*next.value()), {scope_, at, 1}});
+      bytes += rows.back().footprint();
     }
     if (rows.empty()) return end_of_data();
     const StructurePtr& structure = stage_->node().structure();
@@ -140,82 +115,10 @@ class FileSource final : public CacheSource {
     return leaves.size() == 1 ? leaves[0] : Structure::tuple(std::move(leaves));
   }
 
-  // Bytes [offset, offset + length) of the file, which lie inside it.
-  Result<std::span<const std::byte>> view(std::int64_t offset, std::size_t length) {
-    const auto end = offset + static_cast<std::int64_t>(length);
-    if (!buffer_ || offset < buffered_ || end > buffered_end_) {
-      const std::size_t want = std::max(length, kBuffer);
-      if (!buffer_ || buffer_->size() < want) {
-        buffer_.reset();
-        SW_ASSIGN(Buffer fresh, Buffer::allocate(stage_->account(), want, Buffer::Ask::kRequired));
-        buffer_ = std::move(fresh);
-      }
-      SW_ASSIGN(const std::size_t got, read_at(fd_, file_, offset, buffer_->data(), want));
-      buffer_->touch();
-      buffered_ = offset;
-      buffered_end_ = offset + static_cast<std::int64_t>(got);
-      if (end > buffered_end_) return corrupt(file_, offset, "the file is cut off");
-    }
-    return std::span<const std::byte>(buffer_->data() + (offset - buffered_), length);
-  }
-
-  // The row at the cursor, which moves behind it; empty values when only passing over it.
-  Result<std::optional<Row>> read_row(bool wanted) {
-    if (offset_ + static_cast<std::int64_t>(sizeof(RecordHead)) > size_) {
-      return corrupt(file_, offset_, "the file is cut off");
-    }
-    SW_ASSIGN(const auto head_bytes, view(offset_, sizeof(RecordHead)));
-    RecordHead head;
-    std::memcpy(&head, head_bytes.data(), sizeof head);
-    const bool last = head.length == kEnd;
-    const std::uint64_t length = last ? sizeof(std::uint64_t) : head.length;
-    const std::int64_t body = offset_ + static_cast<std::int64_t>(sizeof head);
-    if (length > static_cast<std::uint64_t>(size_ - body)) {
-      return corrupt(file_, offset_, "a row is longer than the file");
-    }
-    SW_ASSIGN(const auto bytes, view(body, static_cast<std::size_t>(length)));
-    if (checksum_of(head.length, bytes) != head.checksum) {
-      return corrupt(file_, offset_, "a row does not have its checksum");
-    }
-    if (last) {
-      std::uint64_t count = 0;
-      std::memcpy(&count, bytes.data(), sizeof count);
-      if (count != static_cast<std::uint64_t>(row_)) {
-        return corrupt(file_, offset_, "the number of rows is wrong");
-      }
-      return std::optional<Row>();
-    }
-    Row row;
-    if (wanted) {
-      auto values = parse_row_bytes(stage_->account(), bytes);
-      if (!values.ok()) {
-        if (values.error().kind() == ErrorKind::kResource) return std::move(values).status();
-        return corrupt(file_, offset_, values.error().message());
-      }
-      row.values = std::move(values).value();
-      if (const StructurePtr& structure = stage_->node().structure()) {
-        const Status fits = check_values(*structure, row.values);
-        if (!fits.ok()) return corrupt(file_, offset_, fits.message());
-      }
-      row.origin = {scope_, row_, 1};
-      // A large row does not leave its room behind.
-      if (buffer_->size() > kBuffer) buffer_.reset();
-    }
-    offset_ = body + static_cast<std::int64_t>(length);
-    return std::optional<Row>(std::move(row));
-  }
-
-  const std::string file_;
-  const Descriptor fd_;
-  const std::int64_t size_;
+  const std::unique_ptr<RowFileReader> reader_;
   const StagePtr stage_;
   const ScopePtr scope_;
-  std::int64_t row_ = 0;  // at the cursor
-  bool over_ = false;     // after damage
-  std::int64_t offset_ = sizeof kMagic;
-  std::optional<Buffer> buffer_;
-  std::int64_t buffered_ = 0;
-  std::int64_t buffered_end_ = 0;
+  bool over_ = false;  // after damage
 };
 
 // ---- Writing
@@ -300,7 +203,7 @@ class FileSink final : public CacheSink {
   }
 
   Status finish() override {
-    SW_RETURN_IF_ERROR(record(kEnd, std::as_bytes(std::span(&rows_, 1))));
+    SW_RETURN_IF_ERROR(record(kRowsEnd, std::as_bytes(std::span(&rows_, 1))));
     SW_RETURN_IF_ERROR(flush());
     if (fdatasync(fd_.get()) != 0) return file_error(partial_name(path_), "cannot write");
     if (rename(partial_name(path_).c_str(), finished_name(path_).c_str()) != 0) {
@@ -316,7 +219,7 @@ class FileSink final : public CacheSink {
     buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
   }
   Status record(std::uint64_t length, std::span<const std::byte> bytes) {
-    const RecordHead head{length, checksum_of(length, bytes), 0};
+    const RowHead head{length, row_checksum(length, bytes)};
     append(std::as_bytes(std::span(&head, 1)));
     append(bytes);
     return buffer_.size() >= kBuffer ? flush() : Status();
@@ -352,20 +255,19 @@ class FileCache final : public CacheStore {
 
   Result<std::unique_ptr<CacheSource>> source(const OpenContext& context) override {
     const std::string name = finished_name(path_);
-    Descriptor fd(open(name.c_str(), O_RDONLY | O_CLOEXEC));
-    if (fd.get() < 0) {
-      if (errno == ENOENT) return std::unique_ptr<CacheSource>();
-      return file_error(name, "cannot open");
+    // Replaced by rename only: an open file is a finished one.
+    auto file = open_file(name);
+    if (!file.ok()) {
+      if (file.error().code() == Code::kNotFound) return std::unique_ptr<CacheSource>();
+      return std::move(file).status();
     }
-    struct stat info{};
-    if (fstat(fd.get(), &info) != 0) return file_error(name, "cannot open");
-    std::byte magic[sizeof kMagic];
-    SW_ASSIGN(const std::size_t got, read_at(fd, name, 0, magic, sizeof magic));
-    if (got != sizeof magic || std::memcmp(magic, kMagic, sizeof magic) != 0) {
-      return corrupt(name, 0, "this is not a cache file");
-    }
+    const AccountPtr& account = context.stage()->account();
+    SW_ASSIGN(auto bytes, ByteStream::open(std::move(file).value(), Compression::kNone, account));
+    auto reader = std::make_unique<RowFileReader>(std::move(bytes), kKind,
+                                                  context.node().structure(), account);
+    SW_RETURN_IF_ERROR(reader->open());
     return std::unique_ptr<CacheSource>(
-        std::make_unique<FileSource>(name, std::move(fd), info.st_size, context));
+        std::make_unique<FileSource>(std::move(reader), context, name));
   }
   Result<std::unique_ptr<CacheSink>> sink(const OpenContext&, std::string) override {
     return std::unique_ptr<CacheSink>(std::make_unique<FileSink>(path_));

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "spillway/tensor/row_bytes.h"
+
 namespace spillway {
 
 Column Column::slice(std::int64_t begin, std::int64_t end) const {
@@ -157,12 +159,6 @@ Result<Chunk> gather_rows(const AccountPtr& account, const Chunk& chunk,
 
 namespace {
 
-template <class T>
-void put(std::vector<std::byte>& out, T value) {
-  const auto* bytes = reinterpret_cast<const std::byte*>(&value);
-  out.insert(out.end(), bytes, bytes + sizeof value);
-}
-
 // Reads fixed-size fields and never past the end.
 class FieldReader {
  public:
@@ -247,27 +243,36 @@ Chunk select_rows(const AccountPtr& account, const Chunk& chunk,
   return join_rows(chunk.structure(), runs);
 }
 
-Status append_row_bytes(std::span<const Tensor> values, std::vector<std::byte>& out) {
+Status visit_row_bytes(std::span<const Tensor> values,
+                       const std::function<void(std::span<const std::byte>)>& visit) {
   for (const Tensor& value : values) {
     if (value.dtype() == DType::kVariant) {
       return Status::error(ErrorKind::kUser, Code::kUnimplemented,
                            "an element that holds a dataset or an Optional cannot be stored");
     }
-    put(out, static_cast<std::uint8_t>(value.dtype()));
-    put(out, static_cast<std::uint8_t>(value.shape().rank()));
-    for (const std::int64_t dim : value.shape().dims()) put(out, dim);
+  }
+  const auto field = [&](const auto& number) { visit(std::as_bytes(std::span(&number, 1))); };
+  for (const Tensor& value : values) {
+    field(static_cast<std::uint8_t>(value.dtype()));
+    field(static_cast<std::uint8_t>(value.shape().rank()));
+    for (const std::int64_t dim : value.shape().dims()) field(dim);
     if (value.dtype() == DType::kString) {
       for (std::int64_t i = 0; i < value.count(); ++i) {
         const std::string_view item = value.string_at(i);
-        put(out, static_cast<std::uint64_t>(item.size()));
-        const auto* bytes = reinterpret_cast<const std::byte*>(item.data());
-        out.insert(out.end(), bytes, bytes + item.size());
+        field(static_cast<std::uint64_t>(item.size()));
+        visit(std::as_bytes(std::span(item.data(), item.size())));
       }
     } else {
-      out.insert(out.end(), value.data(), value.data() + value.bytes());
+      visit({value.data(), value.bytes()});
     }
   }
   return {};
+}
+
+Status append_row_bytes(std::span<const Tensor> values, std::vector<std::byte>& out) {
+  return visit_row_bytes(values, [&](std::span<const std::byte> piece) {
+    out.insert(out.end(), piece.begin(), piece.end());
+  });
 }
 
 Result<std::vector<Tensor>> parse_row_bytes(const AccountPtr& account,

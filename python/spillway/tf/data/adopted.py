@@ -38,7 +38,7 @@ def _front(value: Any) -> Any:
 
 
 # Their functions are handed datasets whatever the elements are.
-_MAKE_DATASETS = frozenset({spillway.Dataset.group_by_window})
+_MAKE_DATASETS = frozenset({spillway.Dataset.group_by_window, spillway.Dataset.snapshot})
 
 
 def _adopt(name: str, found: Any) -> Any:

@@ -192,6 +192,15 @@ class Adopted(spillway.Dataset):
         **policy: Any,
     ) -> Dataset: ...
     def skip(self, count: Any, name: str | None = ..., **policy: Any) -> Dataset: ...
+    def snapshot(
+        self,
+        path: Any,
+        compression: str | None = ...,
+        reader_func: Callable[[Any], Any] | None = ...,
+        shard_func: Callable[..., Any] | None = ...,
+        name: str | None = ...,
+        **policy: Any,
+    ) -> Dataset: ...
     def take(self, count: Any, name: str | None = ..., **policy: Any) -> Dataset: ...
     def take_while(
         self,

@@ -20,9 +20,6 @@ from spillway.tf.data.iterator import Iterator, NumpyIterator
 _ELSEWHERE = {
     "ragged_batch": "padded_batch",
     "sparse_batch": "padded_batch",
-    "snapshot": "cache",
-    "save": "cache",
-    "load": "cache",
 }
 
 
@@ -215,6 +212,30 @@ class Dataset(Adopted, metaclass=_Names):
         passed = None if args is None else tuple([_as_tensorflow_passes(arg) for arg in args])
         made = spillway.Dataset.from_generator(
             generator, output_types, output_shapes, passed, output_signature, name=name, **more
+        )
+        return Dataset(made._node)
+
+    @staticmethod
+    def load(
+        path: Any,
+        element_spec: Any = None,
+        compression: str | None = None,
+        reader_func: Callable[[Any], Any] | None = None,
+        wait: bool = False,
+        name: str | None = None,
+        **policy: Any,
+    ) -> Dataset:
+        """The elements that `save` wrote to a folder; `spillway.Dataset.load` tells the rest.
+
+        >>> import spillway.tf as tf, tempfile
+        >>> path = tempfile.mkdtemp()
+        >>> tf.data.Dataset.range(3).save(path)
+        >>> tf.data.Dataset.load(path).cardinality()
+        Tensor(3, shape=(), dtype=int64)
+        """
+        reader = fronted(reader_func)
+        made = spillway.Dataset.load(
+            path, element_spec, compression, reader, wait, name=name, **policy
         )
         return Dataset(made._node)
 

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -121,6 +122,48 @@ def bucket_by_sequence_length(
     )
 
 
+def save(
+    dataset: Dataset,
+    path: Any,
+    compression: str | None = None,
+    shard_func: Callable[..., Any] | None = None,
+    checkpoint_args: dict[str, Any] | None = None,
+) -> None:
+    """`Dataset.save`, under its older name."""
+    _use_instead("save")
+    dataset.save(path, compression, shard_func, checkpoint_args)
+
+
+def load(
+    path: Any,
+    element_spec: Any = None,
+    compression: str | None = None,
+    reader_func: Callable[[Any], Any] | None = None,
+) -> Dataset:
+    """`Dataset.load`, under its older name."""
+    _use_instead("load")
+    return Dataset.load(path, element_spec, compression, reader_func)
+
+
+def snapshot(
+    path: Any,
+    compression: str | None = "AUTO",
+    reader_func: Callable[[Any], Any] | None = None,
+    shard_func: Callable[..., Any] | None = None,
+) -> Transformation:
+    """`Dataset.snapshot`, under its older name."""
+    _use_instead("snapshot")
+    return method("snapshot", path, compression, reader_func, shard_func)
+
+
+def _use_instead(name: str) -> None:
+    warnings.warn(
+        f"tf.data.experimental.{name} is deprecated. Use `tf.data.Dataset.{name}(...)` instead.",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+
+
 def rejection_resample(
     class_func: Callable[..., Any], target_dist: Any, initial_dist: Any = None, seed: Any = None
 ) -> Transformation:
@@ -211,9 +254,10 @@ __all__ = [
     "ThreadingOptions", "assert_cardinality", "at", "bucket_by_sequence_length", "cardinality",
     "choose_from_datasets", "copy_to_device", "enable_debug_mode", "enumerate_dataset",
     "from_list", "get_next_as_optional", "get_single_element", "get_structure",
-    "group_by_reducer", "group_by_window", "ignore_errors", "map_and_batch",
+    "group_by_reducer", "group_by_window", "ignore_errors", "load", "map_and_batch",
     "pad_to_cardinality", "parallel_interleave", "prefetch_to_device", "rejection_resample",
-    "sample_from_datasets", "scan", "shuffle_and_repeat", "take_while", "unbatch", "unique",
+    "sample_from_datasets", "save", "scan", "shuffle_and_repeat", "snapshot", "take_while",
+    "unbatch", "unique",
 ]  # fmt: skip
 
 
