@@ -2,6 +2,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"
+#include "remote_files.h"
 #include "spillway/io/file.h"
 #include "spillway/io/formats/npy.h"
 #include "spillway/io/formats/tfrecord.h"
@@ -11,6 +12,7 @@ namespace nb = nanobind;
 namespace spillway::python {
 
 void bind_files(nb::module_& m) {
+  use_remote_files();
   m.def(
       "framed_tfrecord",
       [](const nb::bytes& record) {
