@@ -25,6 +25,7 @@ nanobind_add_module(_native NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE
   python/native/py_function.cc
   python/native/py_generator.cc
   python/native/python.cc
+  python/native/remote_files.cc
   python/native/tensor_spill.cc
   python/native/tensors.cc)
 target_include_directories(_native SYSTEM PRIVATE ${numpy_include})

@@ -314,7 +314,7 @@ def test_options_are_shown_by_tensorflows_defaults_and_refusals() -> None:
     ("ask", "text"),
     [
         (lambda: Dataset.range(2).ragged_batch(2), "padded_batch"),
-        (lambda: Dataset.load("x"), "not here yet"),
+        (lambda: Dataset.range(2).sparse_batch(2), "not here yet"),
         (lambda: Dataset.range(2).nothing, "has no 'nothing'"),
         (lambda: tf.data.SqlDatset, "has no 'SqlDatset'"),
         (lambda: tf.data.experimental.suffle_and_repeat, "nearest is 'shuffle_and_repeat'"),

@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"
+#include "remote_files.h"
 #include "spillway/io/file.h"
 #include "spillway/io/formats/npz.h"
 #include "spillway/io/formats/tar_samples.h"
@@ -13,6 +14,7 @@ namespace nb = nanobind;
 namespace spillway::python {
 
 void bind_files(nb::module_& m) {
+  use_remote_files();
   m.def(
       "framed_tfrecord",
       [](const nb::bytes& record) {

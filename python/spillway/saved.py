@@ -75,15 +75,16 @@ def load(
     spec = None if element_spec is None else to_structure(element_spec)
     while True:
         try:
-            if reader_func is None:
-                cycle = os.cpu_count() or 1
-                return make("load", [where, spec, compression, cycle], [], name, policy)
             found = make("load_shards", [where, spec, compression], [], name, policy)
             break
         except FileNotFoundError:
             if not wait:
                 raise
         time.sleep(0.2)
+    if reader_func is None:
+        # Not more than there are: what was saved to one shard is the same pipeline everywhere.
+        cycle = max(1, min(os.cpu_count() or 1, len(found)))
+        return make("load", [where, spec, compression, cycle], [], name, policy)
     read = reader_func(found)
     if not isinstance(read, Dataset):
         raise errors.InvalidArgumentError(

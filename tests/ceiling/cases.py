@@ -13,10 +13,31 @@ import traceback
 from pathlib import Path
 
 import spillway as sw
-from tests.ceiling import files, images, kept, records, refused, stages, tables, tensors
+from tests.ceiling import (
+    files,
+    images,
+    kept,
+    records,
+    refused,
+    stages,
+    stored,
+    tables,
+    tensors,
+)
 from tests.ceiling.case import CASES
 
-__all__ = ["CASES", "files", "images", "kept", "records", "refused", "stages", "tables", "tensors"]
+__all__ = [
+    "CASES",
+    "files",
+    "images",
+    "kept",
+    "records",
+    "refused",
+    "stages",
+    "stored",
+    "tables",
+    "tensors",
+]
 
 
 def main(name: str, limit: str, report: str) -> int:

@@ -1,15 +1,19 @@
-"""`tf.io.gfile`: files and folders of this machine, with TensorFlow's names and errors."""
+"""`tf.io.gfile`: files and folders, with TensorFlow's names and errors.
+
+Those of this machine, and through `fsspec` those of other stores ("s3://...", "memory://...").
+"""
 
 from __future__ import annotations
 
 import builtins
+import errno
 import os
 import shutil
 from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from spillway import _native, errors
+from spillway import _native, errors, remote
 from spillway.native_ops import call
 from spillway.tensor_convert import to_tensor
 
@@ -19,8 +23,21 @@ __all__ = [
 ]  # fmt: skip
 
 
+# Stores raise Python's classes without a number.
+_ERRNO: dict[type[OSError], int] = {
+    FileNotFoundError: errno.ENOENT,
+    PermissionError: errno.EACCES,
+    FileExistsError: errno.EEXIST,
+    IsADirectoryError: errno.EISDIR,
+    NotADirectoryError: errno.ENOTDIR,
+}
+
+
 class _Translated:
-    """TensorFlow's classes for the errors of the system."""
+    """TensorFlow's classes for the errors of the system; `path` where they do not name a file."""
+
+    def __init__(self, path: str = "") -> None:
+        self._path = path
 
     def __enter__(self) -> None:
         pass
@@ -32,11 +49,21 @@ class _Translated:
         trace: TracebackType | None,
     ) -> None:
         if isinstance(error, OSError) and not isinstance(error, errors.SpillwayError):
-            _native.raise_file_error(_text(error.filename or ""), error.errno or 0)
+            number = error.errno or _ERRNO.get(type(error), errno.EIO)
+            _native.raise_file_error(_text(error.filename or self._path), number)
+        if isinstance(error, ImportError):
+            raise errors.UnimplementedError(None, None, str(error)) from error
 
 
 def _path(path: Any) -> str:
     return _text(os.fspath(path))
+
+
+def _remote(path: str, method: str, *args: Any, **more: Any) -> Any:
+    """A method of the store that has `path`, its errors as TensorFlow's."""
+    with _Translated(path):
+        store, name = remote.store_of(path)
+        return getattr(store, method)(name, *args, **more)
 
 
 def _text(path: Any) -> str:
@@ -49,12 +76,18 @@ def exists(path: Any) -> bool:
     >>> exists("/nowhere")
     False
     """
-    return os.path.exists(_path(path))
+    where = _path(path)
+    if remote.is_remote(where):
+        return bool(_remote(where, "exists"))
+    return os.path.exists(where)
 
 
 def isdir(path: Any) -> bool:
     """Whether a folder is there."""
-    return os.path.isdir(_path(path))
+    where = _path(path)
+    if remote.is_remote(where):
+        return bool(_remote(where, "isdir"))
+    return os.path.isdir(where)
 
 
 def glob(pattern: Any) -> list[str]:
@@ -71,6 +104,9 @@ def glob(pattern: Any) -> list[str]:
 def listdir(path: Any) -> list[str]:
     """The names in a folder."""
     where = _path(path)
+    if remote.is_remote(where):
+        found = _remote(where, "ls", detail=False)
+        return [str(name).rstrip("/").rsplit("/", 1)[-1] for name in found]
     if not os.path.isdir(where):
         raise errors.NotFoundError(None, None, f"Could not find directory {where}")
     with _Translated():
@@ -79,13 +115,20 @@ def listdir(path: Any) -> list[str]:
 
 def makedirs(path: Any) -> None:
     """Makes a folder, and those above it."""
+    where = _path(path)
+    if remote.is_remote(where):
+        _remote(where, "makedirs", exist_ok=True)
+        return
     with _Translated():
-        os.makedirs(_path(path), exist_ok=True)
+        os.makedirs(where, exist_ok=True)
 
 
 def mkdir(path: Any) -> None:
     """Makes a folder in one that is there; nothing where it is there itself."""
     where = _path(path)
+    if remote.is_remote(where):
+        _remote(where, "makedirs", exist_ok=True)
+        return
     with _Translated():
         if not os.path.isdir(where):
             os.mkdir(where)
@@ -93,13 +136,20 @@ def mkdir(path: Any) -> None:
 
 def remove(path: Any) -> None:
     """Removes a file."""
+    where = _path(path)
+    if remote.is_remote(where):
+        _remote(where, "rm_file")
+        return
     with _Translated():
-        os.remove(_path(path))
+        os.remove(where)
 
 
 def rmtree(path: Any) -> None:
     """Removes a folder and all that is in it; links in it are removed, not followed."""
     where = _path(path)
+    if remote.is_remote(where):
+        _remote(where, "rm", recursive=True)
+        return
     if not os.path.lexists(where):
         raise errors.NotFoundError(None, None, f"{where} not found")
     with _Translated():
@@ -107,13 +157,18 @@ def rmtree(path: Any) -> None:
 
 
 def _free(dst: str, overwrite: bool) -> None:
-    if not overwrite and os.path.lexists(dst):
+    there = exists(dst) if remote.is_remote(dst) else os.path.lexists(dst)
+    if not overwrite and there:
         raise errors.AlreadyExistsError(None, None, f"file already exists: {dst}")
 
 
 def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
     """Moves a file or folder."""
     _free(_path(dst), overwrite)
+    if remote.is_remote(_path(src)) or remote.is_remote(_path(dst)):
+        copy(src, dst, True)
+        remove(src)
+        return
     with _Translated():
         os.rename(_path(src), _path(dst))
 
@@ -121,6 +176,11 @@ def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
 def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
     """Copies the content of a file."""
     _free(_path(dst), overwrite)
+    if remote.is_remote(_path(src)) or remote.is_remote(_path(dst)):
+        with GFile(src, "rb") as old, GFile(dst, "wb") as new:
+            while piece := old.read(1 << 20):
+                new.write(piece)
+        return
     with _Translated():
         shutil.copyfile(_path(src), _path(dst))
 
@@ -135,15 +195,25 @@ class FileStatistics(NamedTuple):
 
 def stat(path: Any) -> FileStatistics:
     """Length, time of change and kind of a file."""
+    where = _path(path)
+    if remote.is_remote(where):
+        about = _remote(where, "info")
+        folder = about.get("type") == "directory"
+        return FileStatistics(int(about.get("size") or 0), 0, folder)
     with _Translated():
-        about = os.stat(_path(path))
-    return FileStatistics(about.st_size, about.st_mtime_ns, os.path.isdir(_path(path)))
+        found = os.stat(where)
+    return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(where))
 
 
 def walk(
     top: Any, topdown: bool = True, onerror: Callable[[Any], Any] | None = None
 ) -> Iterator[tuple[str, list[str], list[str]]]:
     """Folders below one, each with its folders and files, sorted."""
+    if remote.is_remote(_path(top)):
+        store, name = remote.store_of(_path(top))
+        for where, folders, files in store.walk(name, topdown=topdown):
+            yield str(store.unstrip_protocol(where)), sorted(folders), sorted(files)
+        return
     for where, folders, files in os.walk(_path(top), topdown, onerror):
         folders.sort()
         yield where, folders, sorted(files)
@@ -159,12 +229,16 @@ def join(path: Any, *paths: Any) -> str:
 
 
 def get_registered_schemes() -> list[str]:
-    """What paths may begin with: local files only.
+    """What paths may begin with: beside these, all that `fsspec` knows where it is installed.
 
-    >>> get_registered_schemes()
+    >>> get_registered_schemes()[:2]
     ['', 'file']
     """
-    return ["", "file"]
+    try:
+        from fsspec import available_protocols
+    except ImportError:
+        return ["", "file"]
+    return ["", "file", *sorted(set(available_protocols()) - {"file"})]
 
 
 class GFile:
@@ -193,13 +267,14 @@ class GFile:
     def _open(self, what: str = "") -> Any:
         if self._file is None:
             text = "b" not in self._mode
-            with _Translated():
-                self._file = builtins.open(  # noqa: SIM115  (closed by close)
-                    _path(self._name),
-                    self._mode,
-                    encoding="utf-8" if text else None,
-                    newline="\n" if text else None,
-                )
+            how = {"encoding": "utf-8", "newline": "\n"} if text else {}
+            where = _path(self._name)
+            with _Translated(where):
+                if remote.is_remote(where):
+                    store, name = remote.store_of(where)
+                    self._file = store.open(name, self._mode, **how)
+                else:
+                    self._file = builtins.open(where, self._mode, **how)  # type: ignore[call-overload]  # noqa: SIM115  (closed by close)
         if what and not getattr(self._file, what)():
             doing = "reading" if what == "readable" else "writing"
             raise errors.PermissionDeniedError(None, None, f"File isn't open for {doing}")
@@ -295,6 +370,10 @@ def write_file(filename: Any, contents: Any, name: Any = None) -> None:
                 None, None, f"Input {what} tensor must be scalar, but had shape: {value.shape}"
             )
     where = os.fsdecode(path.numpy())
+    if remote.is_remote(where):
+        with GFile(where, "wb") as out:
+            out.write(content.numpy())
+        return
     with _Translated():
         os.makedirs(os.path.dirname(where) or ".", exist_ok=True)
         with builtins.open(where, "wb") as file:

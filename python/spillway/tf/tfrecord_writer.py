@@ -7,7 +7,7 @@ import zlib
 from types import TracebackType
 from typing import Any
 
-from spillway import _native, errors
+from spillway import _native, errors, remote
 
 # What zlib calls the frame of each: its own, or gzip's.
 _WINDOW = {"ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS + 16}
@@ -57,10 +57,15 @@ class TFRecordWriter:
     def __init__(self, path: Any, options: Any = None) -> None:
         """`options`: a `TFRecordOptions`, or its compression_type."""
         chosen = options if isinstance(options, TFRecordOptions) else TFRecordOptions(options)
+        where = os.fsdecode(os.fspath(path))
         try:
-            self._file: Any = open(os.fspath(path), "wb")  # noqa: SIM115  (closed by close)
+            if remote.is_remote(where):
+                store, name = remote.store_of(where)
+                self._file: Any = store.open(name, "wb")
+            else:
+                self._file = open(where, "wb")  # noqa: SIM115  (closed by close)
         except OSError as error:
-            _native.raise_file_error(os.fspath(path), error.errno or 0)
+            _native.raise_file_error(where, error.errno or 0)
         self._pack: Any = None
         if chosen.compression_type:
             window = _WINDOW[chosen.compression_type]

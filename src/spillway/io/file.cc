@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <list>
@@ -12,6 +13,7 @@
 
 #include "spillway/base/mutex.h"
 #include "spillway/base/test_point.h"
+#include "spillway/io/other_stores.h"
 
 namespace spillway {
 namespace {
@@ -143,7 +145,8 @@ Openers& openers() {
 
 FileOpener opener_of(std::string_view path) {
   const MutexLock lock(openers().mutex);
-  const auto found = openers().by_scheme.find(scheme_of(path));
+  auto found = openers().by_scheme.find(scheme_of(path));
+  if (found == openers().by_scheme.end()) found = openers().by_scheme.find("");
   return found == openers().by_scheme.end() ? nullptr : found->second;
 }
 
@@ -208,7 +211,10 @@ Result<std::size_t> File::read(std::uint64_t offset, std::span<std::byte> out) c
 
 Result<FilePtr> open_file(const std::string& path) {
   if (!scheme_of(path).empty()) {
-    if (const FileOpener opener = opener_of(path)) return opener(path);
+    if (const FileOpener opener = opener_of(path)) {
+      note_other_store();
+      return opener(path);
+    }
     Status status = Status::error(ErrorKind::kUser, Code::kUnimplemented, "File system scheme '",
                                   scheme_of(path), "' not implemented (file: '", path, "')");
     status.edit().file = path;
@@ -229,6 +235,12 @@ Result<FilePtr> open_file(const std::string& path) {
   }
   return FilePtr(std::make_shared<LocalFile>(path, fd, about));
 }
+
+namespace {
+std::atomic<bool> used_other_store{false};
+}  // namespace
+bool other_stores_used() { return used_other_store; }
+void note_other_store() { used_other_store = true; }
 
 bool file_exists(const std::string& path) {
   struct stat about{};

@@ -48,7 +48,7 @@ Result<FilePtr> open_file(const std::string& path);
 // Whether something is there that open_file would try.
 bool file_exists(const std::string& path);
 
-// Who opens "SCHEME://...". An empty opener takes it back.
+// Who opens "SCHEME://..."; scheme "": all that have none of their own. An empty one takes it back.
 using FileOpener = std::function<Result<FilePtr>(const std::string& path)>;
 void set_file_opener(const std::string& scheme, FileOpener opener);
 // "s3" of "s3://bucket/key"; empty for a local path.

@@ -4,6 +4,10 @@
 
 #include <filesystem>
 
+#include "spillway/base/mutex.h"
+#include "spillway/io/file.h"
+#include "spillway/io/other_stores.h"
+
 namespace spillway {
 namespace {
 
@@ -49,10 +53,37 @@ void match(const std::string& prefix, std::string_view rest, std::vector<std::st
   }
 }
 
+struct Lister {
+  Mutex mutex;
+  FileLister lister SW_GUARDED_BY(mutex);
+};
+Lister& lister() {
+  static Lister& only = *new Lister;
+  return only;
+}
+FileLister current_lister() {
+  const MutexLock lock(lister().mutex);
+  return lister().lister;
+}
+
 }  // namespace
 
-void add_matching_files(std::string_view pattern, std::vector<std::string>& out) {
+void set_file_lister(FileLister fresh) {
+  const MutexLock lock(lister().mutex);
+  lister().lister = std::move(fresh);
+}
+
+Status add_matching_files(std::string_view pattern, std::vector<std::string>& out) {
+  if (!scheme_of(pattern).empty()) {
+    if (const FileLister list = current_lister()) {
+      note_other_store();
+      return list(std::string(pattern), out);
+    }
+    return Status::error(ErrorKind::kUser, Code::kUnimplemented, "File system scheme '",
+                         scheme_of(pattern), "' not implemented (file: '", pattern, "')");
+  }
   match("", pattern, out);
+  return {};
 }
 
 }  // namespace spillway

@@ -11,6 +11,7 @@
 #include "spillway/base/test_point.h"
 #include "spillway/graph/interpret.h"
 #include "spillway/graph/plan.h"
+#include "spillway/io/other_stores.h"
 #include "spillway/pipeline/row_gatherer.h"
 
 namespace spillway {
@@ -36,7 +37,10 @@ class GraphFunction final : public Function {
         output_(std::move(output)),
         code_(std::move(code)),
         name_(std::move(name)),
-        parts_(std::move(parts)) {}
+        parts_(std::move(parts)),
+        reads_files_(std::ranges::any_of(graph_->order(), [](const graph::Scheduled& step) {
+          return step.node->op().name == "read_file";
+        })) {}
 
   Outcome call(const Chunk& rows, const CallContext& context) override {
     return call_with(rows, {}, context);
@@ -72,7 +76,8 @@ class GraphFunction final : public Function {
   StructurePtr output() const override { return output_; }
   std::string code() const override { return code_; }
   std::string name() const override { return name_; }
-  bool holds_interpreter() const override { return false; }
+  // Other stores are asked through the interpreter, and make a thread wait.
+  bool holds_interpreter() const override { return reads_files_ && other_stores_used(); }
   bool pure() const override { return !graph_->stateful(); }
   bool fallible() const override { return graph_->fallible(); }
   bool row_by_row() const override { return graph_->shapes_depend_on_values(); }
@@ -311,6 +316,7 @@ class GraphFunction final : public Function {
   const std::string code_;
   const std::string name_;
   const std::vector<FunctionPtr> parts_;  // of a merged function, the first one first
+  const bool reads_files_;
   Mutex mutex_;
   // The one function made of this and the latest other; an epoch asks for it again.
   std::pair<std::weak_ptr<Function>, FunctionPtr> merged_ SW_GUARDED_BY(mutex_);
@@ -335,7 +341,7 @@ class BoundFunction final : public Function {
   StructurePtr output() const override { return of_->output(); }
   std::string code() const override { return of_->code(); }
   std::string name() const override { return of_->name(); }
-  bool holds_interpreter() const override { return false; }
+  bool holds_interpreter() const override { return of_->holds_interpreter(); }
   bool pure() const override { return of_->pure(); }
   bool fallible() const override { return of_->fallible(); }
 

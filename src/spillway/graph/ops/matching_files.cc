@@ -21,7 +21,7 @@ Status compute(Compute& c) {
   const Tensor& patterns = c.inputs[0];
   std::vector<std::string> files;
   for (std::int64_t i = 0; i < patterns.count(); ++i) {
-    add_matching_files(patterns.string_at(i), files);
+    SW_RETURN_IF_ERROR(add_matching_files(patterns.string_at(i), files));
   }
   std::ranges::sort(files);
   const std::vector<std::string_view> items(files.begin(), files.end());

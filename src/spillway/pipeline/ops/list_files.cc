@@ -7,18 +7,26 @@ namespace spillway {
 namespace {
 
 using Files = std::vector<std::string>;
+struct Found {
+  Files files;
+  Status status;
+};
 
 // Looked for once, when the dataset is built; all passes see the same files.
-std::shared_ptr<Files> files_of(const Node& node) {
-  return node.shared<Files>([&] {
-    auto files = std::make_shared<Files>();
+std::shared_ptr<Found> found_by(const Node& node) {
+  return node.shared<Found>([&] {
+    auto found = std::make_shared<Found>();
     const ElementPtr patterns = node.element_param("file_pattern");
-    for (std::int64_t i = 0; i < patterns->values[0].count(); ++i) {
-      add_matching_files(patterns->values[0].string_at(i), *files);
+    for (std::int64_t i = 0; i < patterns->values[0].count() && found->status.ok(); ++i) {
+      found->status = add_matching_files(patterns->values[0].string_at(i), found->files);
     }
-    std::ranges::sort(*files);
-    return files;
+    std::ranges::sort(found->files);
+    return found;
   });
+}
+std::shared_ptr<const Files> files_of(const Node& node) {
+  const std::shared_ptr<Found> found = found_by(node);
+  return {found, &found->files};
 }
 
 Result<Inferred> infer(const Node& node) {
@@ -30,7 +38,8 @@ Result<Inferred> infer(const Node& node) {
     status.edit().type = "ValueError";
     return status;
   }
-  const std::shared_ptr<Files> files = files_of(node);
+  SW_RETURN_IF_ERROR(found_by(node)->status);
+  const std::shared_ptr<const Files> files = files_of(node);
   if (files->empty()) {
     std::string all;
     for (std::int64_t i = 0; i < patterns->values[0].count(); ++i) {
@@ -88,7 +97,7 @@ class ListFilesIterator final : public Iterator {
   }
 
  private:
-  const std::shared_ptr<Files> files_;
+  const std::shared_ptr<const Files> files_;
   const ScopePtr scope_;
   std::int64_t at_ = 0;
 };
@@ -106,7 +115,7 @@ class ListFilesIndexed final : public Indexed {
   }
 
  private:
-  const std::shared_ptr<Files> files_;
+  const std::shared_ptr<const Files> files_;
   const ScopePtr scope_;
 };
 
