@@ -3,6 +3,7 @@
 
 #include "bindings.h"
 #include "spillway/io/file.h"
+#include "spillway/io/file_check.h"
 #include "spillway/io/formats/npy.h"
 #include "spillway/io/formats/tfrecord.h"
 
@@ -11,6 +12,11 @@ namespace nb = nanobind;
 namespace spillway::python {
 
 void bind_files(nb::module_& m) {
+  m.def("file_formats", [] {  // that `check_file` knows
+    std::vector<std::string> out;
+    for (const FileFormat& format : file_formats()) out.emplace_back(format.name);
+    return out;
+  });
   m.def(
       "framed_tfrecord",
       [](const nb::bytes& record) {

@@ -79,12 +79,8 @@ Result<Shape> shape_of(const DecodeCall& call, ImageFormat format, const PixelEx
 
 Status decode_contents(Compute& c, const DecodeCall& call) {
   const ImageBytes bytes = contents_of(c);
-  if (bytes.empty()) return bad_data(Code::kInvalidArgument, "Input is empty.");
   const ImageCodec* const codec = find_image_codec(bytes);
-  if (codec == nullptr) {
-    return bad_data(Code::kInvalidArgument,
-                    "Unknown image file format. One of JPEG, PNG, GIF, BMP, WebP required.");
-  }
+  if (codec == nullptr) return unknown_image(bytes);
   SW_RETURN_IF_ERROR(check_format(call, codec->format));
   DecodeOptions options = call.options;
   options.first_frame = call.frames == Frames::kFirst;

@@ -1,5 +1,6 @@
 #include "spillway/graph/interpret.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "spillway/graph/run_op.h"
@@ -17,6 +18,10 @@ class FilesBehind {
       if (found != by_node_.end()) return &found->second;
     }
     return nullptr;
+  }
+  static bool direct(std::span<const Operand> operands) {
+    return std::ranges::any_of(
+        operands, [](const Operand& operand) { return operand.node->op().name == "read_file"; });
   }
   void note(const Node& node, std::span<const Operand> operands, std::span<const Tensor> inputs) {
     if (node.op().name == "read_file") {
@@ -56,7 +61,11 @@ Result<std::vector<Tensor>> interpret(const Graph& graph, std::span<const Tensor
       Status error = std::move(made).status().at(node->op().name);
       if (error.info().line.empty()) error.edit().line = node->line();
       const std::string* file = files.of(operands);
-      if (file != nullptr && error.info().file.empty()) error.edit().file = *file;
+      if (file != nullptr && error.info().file.empty()) {
+        error.edit().file = *file;
+        // Of bytes that were made from the file's, the place in them is not one in the file.
+        if (!FilesBehind::direct(operands)) error.edit().offset = -1;
+      }
       return error;
     }
     files.note(*node, operands, inputs);

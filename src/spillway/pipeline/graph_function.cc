@@ -21,6 +21,10 @@ using PlanPtr = std::shared_ptr<const Plan>;
 
 constexpr std::size_t kMostPlans = 8;
 
+bool reads_a_file(const graph::OpDef& op) {
+  return op.name == "read_file" || op.name == "check_file";
+}
+
 class GraphFunction final : public Function {
  public:
   GraphFunction(graph::GraphPtr graph, StructurePtr output, std::string code, std::string name,
@@ -29,7 +33,9 @@ class GraphFunction final : public Function {
         output_(std::move(output)),
         code_(std::move(code)),
         name_(std::move(name)),
-        parts_(std::move(parts)) {}
+        parts_(std::move(parts)),
+        reads_files_(std::ranges::any_of(
+            graph_->order(), [](const auto& step) { return reads_a_file(step.node->op()); })) {}
 
   Outcome call(const Chunk& rows, const CallContext& context) override {
     return call_with(rows, {}, context);
@@ -68,7 +74,8 @@ class GraphFunction final : public Function {
   bool holds_interpreter() const override { return false; }
   bool pure() const override { return !graph_->stateful(); }
   bool fallible() const override { return graph_->fallible(); }
-  bool row_by_row() const override { return graph_->shapes_depend_on_values(); }
+  // Files are read one by one: calls of their own read several at a time.
+  bool row_by_row() const override { return reads_files_ || graph_->shapes_depend_on_values(); }
 
   // Only where neither can fail or have an effect: then nobody can tell them from one.
   FunctionPtr after(const FunctionPtr& inner) override {
@@ -136,10 +143,16 @@ class GraphFunction final : public Function {
       Outcome outcome;
       SW_TEST_POINT("graph_function.failed");
       jitter();
+      std::vector<Tensor> row;
+      for (std::size_t i = 0; i < parameters.size(); ++i) {
+        row.push_back(i < own ? parameters[i].row(done.failed) : parameters[i]);
+      }
+      Status error = with_file(std::move(done.error), row,
+                               {context.first_index + done.failed, context.epoch}, context);
       if (done.failed > 0) {
         outcome = at_once(plan, std::move(parameters), own, done.failed, context);
       }
-      if (outcome.error.ok()) outcome.error = std::move(done.error);
+      if (outcome.error.ok()) outcome.error = std::move(error);
       return outcome;
     }
     done.results.resize(output_->components());
@@ -147,6 +160,19 @@ class GraphFunction final : public Function {
     columns.reserve(done.results.size());
     for (Tensor& result : done.results) columns.emplace_back(std::move(result));
     return {Chunk(output_, rows, std::move(columns), Origins()), {}};
+  }
+
+  // A plan does not know which file the bytes it found damaged are of. Run again op by op, the row
+  // tells; one that does not fail any more keeps its error as it was.
+  Status with_file(Status error, std::span<const Tensor> row, const graph::Call& call,
+                   const CallContext& context) const {
+    if (!reads_files_ || !pure() || error.kind() != ErrorKind::kData ||
+        !error.info().file.empty()) {
+      return error;
+    }
+    auto again = graph::interpret(*graph_, row, context.account, Buffer::Ask::kPressing, call);
+    if (again.ok() || again.error().kind() != ErrorKind::kData) return error;
+    return std::move(again).status();
   }
 
   // Where the batch wants them; empty: anywhere.
@@ -163,8 +189,8 @@ class GraphFunction final : public Function {
     std::size_t bytes = 0;
     for (std::int64_t i = 0; i < rows.rows(); ++i) {
       if (i > 0 && (bytes >= context.bytes || now_ns() >= context.deadline_ns)) break;
-      auto row = one(rows.row(i).values, captured, {context.first_index + i, context.epoch},
-                     context.account, context.batch);
+      auto row =
+          one(rows.row(i).values, captured, {context.first_index + i, context.epoch}, context);
       if (!row.ok()) {
         outcome.error = std::move(row).status();
         break;
@@ -177,8 +203,8 @@ class GraphFunction final : public Function {
   }
 
   Result<std::vector<Tensor>> one(std::vector<Tensor> values, std::span<const Tensor> captured,
-                                  const graph::Call& call, const AccountPtr& account,
-                                  RowGatherer* batch) {
+                                  const graph::Call& call, const CallContext& context) {
+    const AccountPtr& account = context.account;
     const std::size_t own = values.size();
     values.insert(values.end(), captured.begin(), captured.end());
     std::vector<Spec> specs;
@@ -197,9 +223,9 @@ class GraphFunction final : public Function {
       blocks.push_back(value.reshaped(value.shape().with_leading(1)));
     }
     blocks.insert(blocks.end(), captured.begin(), captured.end());
-    Plan::Outcome done =
-        plan->run({blocks, 1, call, account, Buffer::Ask::kPressing, places(*plan, 1, batch)});
-    if (!done.error.ok()) return std::move(done.error);
+    Plan::Outcome done = plan->run(
+        {blocks, 1, call, account, Buffer::Ask::kPressing, places(*plan, 1, context.batch)});
+    if (!done.error.ok()) return with_file(std::move(done.error), values, call, context);
     done.results.resize(output_->components());
     std::vector<Tensor> out;
     out.reserve(done.results.size());
@@ -259,6 +285,7 @@ class GraphFunction final : public Function {
   const std::string code_;
   const std::string name_;
   const std::vector<FunctionPtr> parts_;  // of a merged function, the first one first
+  const bool reads_files_;
   Mutex mutex_;
   // The one function made of this and the latest other; an epoch asks for it again.
   std::pair<std::weak_ptr<Function>, FunctionPtr> merged_ SW_GUARDED_BY(mutex_);
