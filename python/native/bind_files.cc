@@ -5,6 +5,7 @@
 #include "bindings.h"
 #include "remote_files.h"
 #include "spillway/io/file.h"
+#include "spillway/io/file_check.h"
 #include "spillway/io/formats/npz.h"
 #include "spillway/io/formats/tar_samples.h"
 #include "spillway/io/formats/tfrecord.h"
@@ -15,6 +16,11 @@ namespace spillway::python {
 
 void bind_files(nb::module_& m) {
   use_remote_files();
+  m.def("file_formats", [] {  // that `check_file` knows
+    std::vector<std::string> out;
+    for (const FileFormat& format : file_formats()) out.emplace_back(format.name);
+    return out;
+  });
   m.def(
       "framed_tfrecord",
       [](const nb::bytes& record) {

@@ -12,6 +12,7 @@
 #include "bindings.h"
 #include "nest.h"
 #include "spillway/base/bytes.h"
+#include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
 #include "spillway/base/mutex.h"
 #include "spillway/pipeline/consumer.h"
@@ -137,6 +138,43 @@ class NativeIterator {
                                        : give_row(*structure, mine);
     if (out == nullptr && at_ == mine + 1) consumer_->handed_out(--at_);
     return out;
+  }
+
+  // Goes on for about so long without handing anything out. Elements that fail are no exceptions
+  // here; many of them end it early.
+  struct Stretch {
+    std::int64_t rows = 0;
+    bool more = true;
+    std::vector<AuditEntry> failed;
+  };
+  Stretch run_for(std::int64_t ns) {
+    constexpr std::size_t kMostFailed = 1000;
+    Stretch turn;
+    Status error;
+    {
+      const WithoutGil free;
+      const InterruptScope interrupt(poll_signals);
+      const std::int64_t until = now_ns() + ns;
+      do {
+        Next next = consumer_->next();
+        if (next.ok() && next.value()) {
+          turn.rows += next.value()->rows();
+          consumer_->handed_out(next.value()->rows());
+        } else if (next.ok()) {
+          turn.more = false;
+        } else if (is_position(next.error())) {
+          ErrorInfo info = next.error().info();
+          info.input = nullptr;  // its bytes are not kept
+          info.cause = nullptr;
+          turn.failed.push_back({"failed", Status(std::move(info)), 1});
+        } else {
+          error = std::move(next).status();
+        }
+      } while (turn.more && error.ok() && now_ns() < until && turn.failed.size() < kMostFailed);
+    }
+    if (PyErr_Occurred() != nullptr) throw nb::python_error();
+    if (!error.ok() && turn.failed.empty()) throw_status(error);
+    return turn;  // an error beside failed elements comes again with the next turn
   }
 
   std::string save() {
@@ -265,6 +303,36 @@ void shut_down() {
   leave_interpreter();
 }
 
+// Messages may hold bytes of the user's files.
+nb::object shown(std::string_view text) {
+  return nb::steal(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+}
+
+nb::list entry_list(const std::vector<AuditEntry>& all) {
+  nb::list entries;
+  for (const AuditEntry& entry : all) {
+    const ErrorInfo& info = entry.why.info();
+    nb::dict row;
+    row["outcome"] = entry.outcome;
+    row["stage"] = shown(info.stage);
+    row["line"] = shown(info.line);
+    row["origin"] = shown(info.origin);
+    row["index"] = info.index;
+    row["epoch"] = info.epoch;
+    row["file"] = nb::steal(PyUnicode_DecodeFSDefaultAndSize(
+        info.file.data(), static_cast<Py_ssize_t>(info.file.size())));
+    row["offset"] = info.offset;
+    row["code"] = static_cast<int>(info.code);
+    row["kind"] = std::string(to_string(info.kind));
+    row["message"] = shown(info.message);
+    row["attempts"] = info.attempts;
+    row["weight"] = entry.weight;
+    entries.append(row);
+  }
+  return entries;
+}
+
 nb::dict audit_dict(const Audit& audit) {
   nb::dict out;
   out["total"] = audit.total;
@@ -297,26 +365,7 @@ nb::dict audit_dict(const Audit& audit) {
     stages.append(row);
   }
   out["stages"] = stages;
-  nb::list entries;
-  for (const AuditEntry& entry : audit.entries) {
-    const ErrorInfo& info = entry.why.info();
-    nb::dict row;
-    row["outcome"] = entry.outcome;
-    row["stage"] = info.stage;
-    row["line"] = info.line;
-    row["origin"] = info.origin;
-    row["index"] = info.index;
-    row["epoch"] = info.epoch;
-    row["file"] = info.file;
-    row["offset"] = info.offset;
-    row["code"] = static_cast<int>(info.code);
-    row["kind"] = std::string(to_string(info.kind));
-    row["message"] = info.message;
-    row["attempts"] = info.attempts;
-    row["weight"] = entry.weight;
-    entries.append(row);
-  }
-  out["entries"] = entries;
+  out["entries"] = entry_list(audit.entries);
   return out;
 }
 
@@ -366,6 +415,11 @@ void bind_iterator(nb::module_& m) {
       .def(
           "__exit__", [](NativeIterator& it, nb::object, nb::object, nb::object) { it.close(); },
           nb::arg("type").none(), nb::arg("value").none(), nb::arg("trace").none())
+      .def("_run_for",
+           [](NativeIterator& it, double seconds) {
+             const auto turn = it.run_for(static_cast<std::int64_t>(seconds * 1e9));
+             return nb::make_tuple(turn.rows, turn.more, entry_list(turn.failed));
+           })
       .def("_audit_box", [](const NativeIterator& it) { return it.box(); })
       .def("_audit", [](const NativeIterator& it) { return audit_dict(it.consumer().audit()); });
   m.def("shut_down", &shut_down);

@@ -9,7 +9,9 @@
 #include "bindings.h"
 #include "objects.h"
 #include "spillway/pipeline/dataset_template.h"
+#include "spillway/pipeline/file_rows.h"
 #include "spillway/pipeline/operator.h"
+#include "spillway/pipeline/preflight.h"
 
 namespace nb = nanobind;
 
@@ -399,6 +401,14 @@ void bind_spec(nb::module_& m) {
              }
              return out;
            })
+      .def("files",
+           [](const NativeNode& n) {  // of a source over files
+             nb::list out;
+             for (const std::string& path : value_or_throw(files_param(*n.node, "filenames"))) {
+               out.append(nb::bytes(path.data(), path.size()));
+             }
+             return out;
+           })
       .def("to_json", [](const NativeNode& n) { return value_or_throw(to_json(*n.node)); })
       .def("__repr__", [](const NativeNode& n) { return n.node->to_string(); });
   m.def("node", &make_node, nb::arg("op"), nb::arg("params"), nb::arg("inputs"), nb::arg("line"),
@@ -409,6 +419,8 @@ void bind_spec(nb::module_& m) {
   m.def("node_from_json", &node_from_json);
   m.def("read_quarantine", &quarantined);
   m.def("relax", &relax);
+  m.def("preflight",
+        [](const NativeNode& n) { return NativeNode{value_or_throw(preflight(n.node))}; });
   m.def("operators", [] {
     nb::list out;
     for (const OperatorDef* def : all_operators()) out.append(describe(*def));

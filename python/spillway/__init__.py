@@ -26,6 +26,7 @@ from spillway.numpy_guard import explain_refusals as _explain_refusals
 from spillway.optional import Optional
 from spillway.options import Options
 from spillway.policies import OnError
+from spillway.problems import Problem, Problems
 from spillway.seeds import set_seed
 from spillway.specs import DatasetSpec, NoneSpec, OptionalSpec, TensorSpec
 from spillway.symbolic import SymbolicTensor as _SymbolicTensor
@@ -49,6 +50,8 @@ __all__ = [
     "Optional",
     "OptionalSpec",
     "Options",
+    "Problem",
+    "Problems",
     "Report",
     "Tensor",
     "TensorSpec",

@@ -1,6 +1,6 @@
-"""The command line tool: `spillway describe [OP]`, or `python -m spillway describe [OP]`.
+"""The command line tool: `spillway describe [OP]`, `spillway check PATH...`; also `python -m`.
 
-Prints what apps/spillway.cc prints, from the same definitions.
+`describe` prints what apps/spillway.cc prints, from the same definitions.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from spillway import _native, policies
+from spillway import _native, check_command, policies
 
 
 def _table(lines: Sequence[Sequence[str]], indent: str) -> str:
@@ -55,7 +55,7 @@ def describe_operator(op: dict[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the tool; 2 for an operator that is not there."""
+    """Runs the tool; 2 for wrong usage, 1 for problems that a check found."""
     parser = argparse.ArgumentParser(
         prog="spillway", description="Input pipelines under a memory limit."
     )
@@ -64,7 +64,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "describe", help="What operators there are, or what one of them does."
     )
     describing.add_argument("operator", nargs="?", help="its name; without one, all are listed")
-    name = parser.parse_args(arguments).operator
+    check_command.add_parser(commands)
+    given = parser.parse_args(arguments)
+    if given.command == "check":
+        return check_command.run(given)
+    name = given.operator
     if name is None:
         print(describe_operators(), end="")
         return 0

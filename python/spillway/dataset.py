@@ -28,6 +28,7 @@ from spillway.dtypes import as_dtype
 from spillway.explain import Explanation
 from spillway.file_sources import FileSources
 from spillway.options import Options
+from spillway.problems import Problems
 from spillway.specs import DatasetSpec, OptionalSpec, TensorSpec
 from spillway.structures import from_structure, to_structure
 from spillway.symbolic import TraceBreak
@@ -186,6 +187,35 @@ class Dataset(FileSources, Operators):
     def report(self) -> Report:
         """Time, bytes and errors of the last pass, a line a stage."""
         return Report(self.audit())
+
+    def check(
+        self,
+        progress: bool | None = None,
+        text: str | None = None,
+        manifest: str | os.PathLike[str] | None = None,
+        output: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+    ) -> Problems:
+        """Reads, decodes and runs everything once, on all cores: the bad files, before training.
+
+        Every element of the sources goes through every function; shuffle, repeat, batch, cache and
+        prefetch are left out, and nothing is skipped, whatever `on_error` says (docs/check.md).
+
+        `text="utf-8"` also looks at the files the sources name: empty, NUL, not UTF-8, cut inside a
+        character. `manifest`: a file of sizes or SHA-256 sums. `output`: every problem is written
+        there as it is found, and `resume=True` goes on where an interrupted check was. `progress`:
+        None shows a bar on a terminal and in a notebook.
+
+        >>> import spillway as sw
+        >>> ds = sw.Dataset.range(4).map(lambda x: 12 // x).shuffle(4).batch(2)
+        >>> ds.check()  # doctest: +ELLIPSIS
+        1 problem, 4 elements checked
+          file  offset  element  reason
+          -     -       0        map#1, ...: Integer division by zero
+        """
+        from spillway.check import check_dataset
+
+        return check_dataset(self, progress, text, manifest, output, resume)
 
     def get_single_element(self) -> Any:
         """The only element; InvalidArgumentError when there are none or more."""

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import spillway as sw
 from tests.ceiling import (
+    checks,
     files,
     images,
     kept,
@@ -28,6 +29,7 @@ from tests.ceiling.case import CASES
 
 __all__ = [
     "CASES",
+    "checks",
     "files",
     "images",
     "kept",

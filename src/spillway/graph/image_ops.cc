@@ -85,12 +85,8 @@ Result<Shape> image_shape(const DecodeCall& call, ImageFormat format, const Pixe
 }
 
 Result<FoundImage> find_image(ImageBytes bytes, const DecodeCall& call) {
-  if (bytes.empty()) return bad_data(Code::kInvalidArgument, "Input is empty.");
   const ImageCodec* const codec = find_image_codec(bytes);
-  if (codec == nullptr) {
-    return bad_data(Code::kInvalidArgument,
-                    "Unknown image file format. One of JPEG, PNG, GIF, BMP, WebP required.");
-  }
+  if (codec == nullptr) return unknown_image(bytes);
   SW_RETURN_IF_ERROR(check_format(call, codec->format));
   FoundImage found{codec, call.options};
   found.options.first_frame = call.frames == Frames::kFirst;

@@ -20,6 +20,10 @@ class FilesBehind {
     }
     return nullptr;
   }
+  static bool direct(std::span<const Operand> operands) {
+    return std::ranges::any_of(
+        operands, [](const Operand& operand) { return operand.node->op().name == "read_file"; });
+  }
   void note(const Node& node, std::span<const Operand> operands, std::span<const Tensor> inputs) {
     if (node.op().name == "read_file") {
       by_node_[&node] = inputs[0].string_at(0);
@@ -81,7 +85,11 @@ class RowValues {
     Status error = std::move(status).at(node->op().name);
     if (error.info().line.empty()) error.edit().line = node->line();
     const std::string* file = files_.of(operands);
-    if (file != nullptr && error.info().file.empty()) error.edit().file = *file;
+    if (file != nullptr && error.info().file.empty()) {
+      error.edit().file = *file;
+      // Of bytes that were made from the file's, the place in them is not one in the file.
+      if (!FilesBehind::direct(operands)) error.edit().offset = -1;
+    }
     return error;
   }
   // As run() leaves it.

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <span>
 
+#include "spillway/base/utf8.h"
+
 namespace spillway::graph {
 namespace {
 
@@ -164,7 +166,6 @@ constexpr Longer kToLongerUpper[] = {
     0x535}}, {0xFB15, {0x544, 0x53B}}, {0xFB16, {0x54E, 0x546}}, {0xFB17, {0x544, 0x53D}}};
 // clang-format on
 
-constexpr std::uint32_t kReplacement = 0xFFFD;
 constexpr std::uint32_t kSigma = 0x3A3;
 constexpr std::uint32_t kFinalSigma = 0x3C2;
 constexpr std::uint32_t kDottedI = 0x130;
@@ -186,36 +187,9 @@ std::uint32_t to_upper(std::uint32_t c) {
 
 // The character at `at`, which moves behind it; a broken one moves behind its longest good part.
 std::uint32_t decode(std::string_view text, std::size_t& at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const std::uint32_t lead = byte(at++);
-  if (lead < 0x80) return lead;
-  const int more = lead >= 0xF0 && lead <= 0xF4   ? 3
-                   : lead >= 0xE0 && lead <= 0xEF ? 2
-                   : lead >= 0xC2 && lead <= 0xDF ? 1
-                                                  : 0;
-  if (more == 0) return kReplacement;
-  std::uint32_t c = lead & (0x3FU >> more);
-  for (int i = 0; i < more; ++i) {
-    if (at == text.size()) return kReplacement;
-    const std::uint32_t next = byte(at);
-    // The second byte is narrower after some leads: no detours, no surrogates, not past the last.
-    const std::uint32_t least = i > 0 ? 0x80 : lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-    const std::uint32_t most = i > 0 ? 0xBF : lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-    if (next < least || next > most) return kReplacement;
-    c = c << 6U | (next & 0x3FU);
-    ++at;
-  }
-  return c;
-}
-
-void encode(std::uint32_t c, std::string& out) {
-  if (c < 0x80) {
-    out += static_cast<char>(c);
-    return;
-  }
-  const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-  out += static_cast<char>((0xFF00U >> static_cast<unsigned>(more + 1) & 0xFFU) | c >> (6 * more));
-  for (int i = more - 1; i >= 0; --i) out += static_cast<char>(0x80U | (c >> (6 * i) & 0x3FU));
+  const Utf8Character next = utf8_character(text.substr(at));
+  at += next.bytes;
+  return next.code;
 }
 
 bool is_cased(std::uint32_t c) { return to_lower(c) != c || to_upper(c) != c || c == 0xDF; }
@@ -242,9 +216,9 @@ void append_lower(std::string_view text, std::string& out) {
     if (c == kDottedI) {
       out += "i\xCC\x87";
     } else if (c == kSigma && after_letter && !letter_follows(text, at)) {
-      encode(kFinalSigma, out);
+      append_utf8(kFinalSigma, out);
     } else {
-      encode(to_lower(c), out);
+      append_utf8(to_lower(c), out);
     }
     if (!is_between(c)) after_letter = is_cased(c);
   }
@@ -257,11 +231,11 @@ void append_upper(std::string_view text, std::string& out) {
         std::begin(kToLongerUpper), std::end(kToLongerUpper), c,
         [](const Longer& entry, std::uint32_t value) { return entry.from < value; });
     if (longer == std::end(kToLongerUpper) || longer->from != c) {
-      encode(to_upper(c), out);
+      append_utf8(to_upper(c), out);
       continue;
     }
     for (const std::uint32_t part : longer->to) {
-      if (part != 0) encode(part, out);
+      if (part != 0) append_utf8(part, out);
     }
   }
 }

@@ -68,7 +68,8 @@ class LocalFile final : public File {
   // A descriptor, or -1 with errno; files nobody reads give theirs away for it.
   static int open_descriptor(const std::string& path) {
     for (;;) {
-      const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+      // Nobody may ever write to a pipe: opening one must not wait for it.
+      const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
       if (fd >= 0 || (errno != EMFILE && errno != ENFILE && errno != EINTR)) return fd;
       if (errno != EINTR && !close_one()) {
         errno = EMFILE;

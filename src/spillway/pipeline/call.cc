@@ -31,7 +31,10 @@ void describe(Status& error, const Chunk& rows, std::int64_t row, std::int64_t i
   info.attempts = attempts;
   if (info.origin.empty()) info.origin = rows.origins().describe(row);
   const Origin origin = rows.origins().at(row);
-  if (info.file.empty() && origin.scope != nullptr) info.file = origin.scope->file;
+  if (info.file.empty() && origin.scope != nullptr && !origin.scope->file.empty()) {
+    info.file = origin.scope->file;
+    info.offset = -1;  // in the record, not in the file
+  }
   const Chunk alone = rows.slice(row, row + 1);
   set_failed_row(error, {.input = alone, .lost = alone.amount(), .counted = nullptr});
 }

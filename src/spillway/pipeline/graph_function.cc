@@ -28,6 +28,10 @@ constexpr std::int64_t kImagesTogether = 8;
 // What they may hold together beyond one row, which is owed to the budget in any case.
 constexpr std::size_t kBytesTogether = 8 * kMiB;
 
+bool reads_a_file(const graph::OpDef& op) {
+  return op.name == "read_file" || op.name == "check_file";
+}
+
 class GraphFunction final : public Function {
  public:
   GraphFunction(graph::GraphPtr graph, StructurePtr output, std::string code, std::string name,
@@ -38,9 +42,8 @@ class GraphFunction final : public Function {
         code_(std::move(code)),
         name_(std::move(name)),
         parts_(std::move(parts)),
-        reads_files_(std::ranges::any_of(graph_->order(), [](const graph::Scheduled& step) {
-          return step.node->op().name == "read_file";
-        })) {}
+        reads_files_(std::ranges::any_of(
+            graph_->order(), [](const auto& step) { return reads_a_file(step.node->op()); })) {}
 
   Outcome call(const Chunk& rows, const CallContext& context) override {
     return call_with(rows, {}, context);
@@ -80,7 +83,8 @@ class GraphFunction final : public Function {
   bool holds_interpreter() const override { return reads_files_ && other_stores_used(); }
   bool pure() const override { return !graph_->stateful(); }
   bool fallible() const override { return graph_->fallible(); }
-  bool row_by_row() const override { return graph_->shapes_depend_on_values(); }
+  // Files are read one by one: calls of their own read several at a time.
+  bool row_by_row() const override { return reads_files_ || graph_->shapes_depend_on_values(); }
 
   // Only where neither can fail or have an effect: then nobody can tell them from one.
   FunctionPtr after(const FunctionPtr& inner) override {
@@ -148,10 +152,16 @@ class GraphFunction final : public Function {
       Outcome outcome;
       SW_TEST_POINT("graph_function.failed");
       jitter();
+      std::vector<Tensor> row;
+      for (std::size_t i = 0; i < parameters.size(); ++i) {
+        row.push_back(i < own ? parameters[i].row(done.failed) : parameters[i]);
+      }
+      Status error = with_file(std::move(done.error), row,
+                               {context.first_index + done.failed, context.epoch}, context);
       if (done.failed > 0) {
         outcome = at_once(plan, std::move(parameters), own, done.failed, context);
       }
-      if (outcome.error.ok()) outcome.error = std::move(done.error);
+      if (outcome.error.ok()) outcome.error = std::move(error);
       return outcome;
     }
     done.results.resize(output_->components());
@@ -159,6 +169,19 @@ class GraphFunction final : public Function {
     columns.reserve(done.results.size());
     for (Tensor& result : done.results) columns.emplace_back(std::move(result));
     return {Chunk(output_, rows, std::move(columns), Origins()), {}};
+  }
+
+  // A plan does not know which file the bytes it found damaged are of. Run again op by op, the row
+  // tells; one that does not fail any more keeps its error as it was.
+  Status with_file(Status error, std::span<const Tensor> row, const graph::Call& call,
+                   const CallContext& context) const {
+    if (!reads_files_ || !pure() || error.kind() != ErrorKind::kData ||
+        !error.info().file.empty()) {
+      return error;
+    }
+    auto again = graph::interpret(*graph_, row, context.account, Buffer::Ask::kPressing, call);
+    if (again.ok() || again.error().kind() != ErrorKind::kData) return error;
+    return std::move(again).status();
   }
 
   // Where the batch wants them; empty: anywhere.
@@ -233,7 +256,9 @@ class GraphFunction final : public Function {
     blocks.insert(blocks.end(), captured.begin(), captured.end());
     Plan::Outcome done = plan.run(
         {blocks, 1, call, context.account, Buffer::Ask::kPressing, places(plan, 1, context.batch)});
-    if (!done.error.ok()) return {{}, std::move(done.error)};
+    if (!done.error.ok()) {
+      return {{}, with_file(std::move(done.error), values, call, context)};
+    }
     std::vector<Tensor> out;
     out.reserve(done.results.size());
     for (const Tensor& result : done.results) {

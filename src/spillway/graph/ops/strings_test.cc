@@ -254,5 +254,80 @@ TEST(StringOps, RawBytesBecomeNumbers) {
             Shape({0, 0}));
 }
 
+std::string transcoded(std::string_view from, const char* in, const char* out,
+                       const char* errors = "replace", bool controls = false) {
+  const auto made = call_op("unicode_transcode", {string_of(from)},
+                            {{"input_encoding", text(in)},
+                             {"output_encoding", text(out)},
+                             {"errors", text(errors)},
+                             {"replacement_char", std::int64_t{'?'}},
+                             {"replace_control_characters", controls}});
+  return made.ok() ? std::string(made.value()[0].string_at(0)) : error_of(made);
+}
+
+TEST(StringOps, TranscodeReplacesTheLongestPartThatCouldBeginACharacter) {
+  const auto utf8 = [](std::string_view from, const char* errors = "replace") {
+    return transcoded(from, "UTF-8", "UTF-8", errors);
+  };
+  EXPECT_EQ(utf8("a\xC3\xA9\xF0\x9F\x98\x80"), "a\xC3\xA9\xF0\x9F\x98\x80");
+  EXPECT_EQ(utf8("\xED\xA0\x80"), "???");
+  EXPECT_EQ(utf8("\xC0\x80"), "??");
+  EXPECT_EQ(utf8("\xF4\x90\x80\x80"), "????");
+  EXPECT_EQ(utf8("a\xF0\x9F\x98z"), "a?z");
+  EXPECT_EQ(utf8("\xE2\xE2\x82\xAC"), "?\xE2\x82\xAC");
+  EXPECT_EQ(utf8("a\xF0\x90", "ignore"), "a");
+  EXPECT_EQ(utf8("0123456789\xFFgh"), "0123456789?gh");
+}
+
+TEST(StringOps, TranscodeSaysWhereATextIsBroken) {
+  const auto strict = [](std::string_view from) {
+    return transcoded(from, "UTF-8", "UTF-8", "strict");
+  };
+  EXPECT_EQ(strict("ab\xFFz"),
+            "Invalid formatting on input string: expected UTF-8, found 0xFF at byte 2 of 4");
+  EXPECT_EQ(strict("ab\xE2\x82"),
+            "Invalid formatting on input string: it ends inside a character of UTF-8: found 0xE2 "
+            "0x82 at byte 2 of 4");
+  const auto made = call_op("unicode_transcode", {string_of("abc\xFF")},
+                            {{"input_encoding", text("UTF-8")},
+                             {"output_encoding", text("UTF-8")},
+                             {"errors", text("strict")}});
+  EXPECT_EQ(made.error().info().offset, 3);
+  EXPECT_EQ(made.error().kind(), ErrorKind::kData);
+}
+
+TEST(StringOps, TranscodeKnowsTheOtherEncodings) {
+  using namespace std::string_literals;
+  const std::string all = "a\xE2\x82\xAC\xF0\x9F\x98\x80";
+  const std::string wide = "\0a\x20\xAC\xD8\x3D\xDE\0"s;
+  const std::string full = "\0\0\0a\0\0\x20\xAC\0\1\xF6\0"s;
+  EXPECT_EQ(transcoded(all, "UTF-8", "UTF-16-BE"), wide);
+  EXPECT_EQ(transcoded(all, "utf8", "UTF-32-BE"), full);
+  EXPECT_EQ(transcoded(wide, "UTF-16-BE", "UTF-8"), all);
+  EXPECT_EQ(transcoded(full, "UTF-32-BE", "UTF-8"), all);
+  EXPECT_EQ(transcoded("\xFF\xFE"
+                       "a\0"s,
+                       "UTF-16", "UTF-8"),
+            "a");
+  EXPECT_EQ(transcoded("\0a"s, "UTF-16", "UTF-8"), "a");
+  EXPECT_EQ(transcoded("a\0"s, "UTF-16-LE", "UTF-8"), "a");
+  EXPECT_EQ(transcoded("a\0\0\0"s, "UTF-32-LE", "UTF-8"), "a");
+  EXPECT_EQ(transcoded("\xE4", "latin1", "UTF-8"), "\xC3\xA4");
+  EXPECT_EQ(transcoded("a\xE4", "US-ASCII", "UTF-8"), "a?");
+  EXPECT_EQ(transcoded("\xD8\0\xD8\0\xDC\0"s, "UTF-16-BE", "UTF-8"), "?\xF0\x90\x80\x80");
+  EXPECT_EQ(transcoded("\xD8\0\0"s, "UTF-16-BE", "UTF-8"), "?");
+  EXPECT_EQ(transcoded("\0\0\xD8\0\0\x11\0\0\0"s, "UTF-32-BE", "UTF-8"), "???");
+  EXPECT_EQ(transcoded("\0a\t\x7F"s, "UTF-8", "UTF-8", "replace", true), "?a?\x7F");
+  EXPECT_NE(transcoded("a\n", "UTF-8", "UTF-8", "strict", true).find("no control characters"),
+            std::string::npos);
+}
+
+TEST(StringOps, TranscodeRefusesWhatItDoesNotKnow) {
+  EXPECT_NE(transcoded("a", "shift_jis", "UTF-8").find("input encoding: shift_jis; those here are"),
+            std::string::npos);
+  EXPECT_NE(transcoded("a", "UTF-8", "UTF-16").find("allowed values"), std::string::npos);
+  EXPECT_NE(transcoded("a", "UTF-8", "UTF-8", "bogus").find("allowed values"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace spillway::testing

@@ -175,6 +175,10 @@ Result<RecordReaderPtr> read_tfrecords(std::unique_ptr<ByteStream> stream) {
   return RecordReaderPtr(std::make_unique<TfRecordReader>(std::move(stream)));
 }
 
+bool is_tfrecord(std::span<const std::byte> first) {
+  return first.size() >= kHeader && good_header(first.first(kHeader));
+}
+
 std::string framed_tfrecord(std::string_view record) {
   std::string out;
   out.reserve(kHeader + record.size() + kFooter);

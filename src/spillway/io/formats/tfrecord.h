@@ -11,6 +11,9 @@ namespace spillway {
 // and the record behind it have their checksums.
 Result<RecordReaderPtr> read_tfrecords(std::unique_ptr<ByteStream> stream);
 
+// Whether a file may begin so: a length with its checksum.
+bool is_tfrecord(std::span<const std::byte> first);
+
 // One record with its frame, as a file has it.
 std::string framed_tfrecord(std::string_view record);
 

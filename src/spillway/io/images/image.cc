@@ -1,5 +1,7 @@
 #include "spillway/io/images/image.h"
 
+#include "spillway/base/hex.h"
+
 namespace spillway {
 
 extern const ImageCodec kBmpCodec;
@@ -71,8 +73,20 @@ void decode_rows(std::span<RowJob> jobs, const AccountPtr& account, Buffer::Ask 
 
 Result<ImageInfo> read_image_info(ImageBytes bytes, Workspace& workspace) {
   if (const ImageCodec* codec = find_image_codec(bytes)) return codec->read_info(bytes, workspace);
-  return bad_data(Code::kInvalidArgument,
-                  "Unknown image file format. One of JPEG, PNG, GIF, BMP, WebP required.");
+  return unknown_image(bytes);
+}
+
+Status unknown_image(ImageBytes bytes) {
+  constexpr std::size_t kShown = 8;
+  Status status =
+      bytes.empty()
+          ? bad_data(Code::kInvalidArgument, "Input is empty: expected an image, found 0 bytes")
+          : bad_data(Code::kInvalidArgument,
+                     "Unknown image file format. One of JPEG, PNG, GIF, BMP, WebP required: "
+                     "expected the first bytes of one, found ",
+                     in_hex(text_of(bytes).substr(0, kShown)), " at byte 0 of ", bytes.size());
+  status.edit().offset = 0;
+  return status;
 }
 
 Status image_too_large(ImageFormat format, std::int64_t width, std::int64_t height) {

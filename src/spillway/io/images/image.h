@@ -120,6 +120,8 @@ Status corrupt_image(ImageFormat format, ImageBytes bytes, std::size_t offset,
   status.edit().offset = static_cast<std::int64_t>(offset);
   return status;
 }
+// Bytes that no codec claims.
+Status unknown_image(ImageBytes bytes);
 // Sizes that no image of this format may have: TensorFlow's limits.
 Status image_too_large(ImageFormat format, std::int64_t width, std::int64_t height);
 
