@@ -149,12 +149,7 @@ Result<TarSamples::Step> TarSamples::step(std::vector<StringRows>& out) {
   }
   if (sample_ && (ended_ || name_->key != sample_->key)) return finish(out);
   if (ended_) return Step::kEnd;
-  if (!sample_) {
-    sample_.emplace();
-    sample_->key = name_->key;
-    sample_->begin = member_->begin;
-    sample_->found.assign(columns_.size(), false);
-  }
+  if (!sample_) sample_.emplace(name_->key, member_->begin, columns_.size());
   return add(out);
 }
 

@@ -47,8 +47,10 @@ class TarSamples {
 
  private:
   struct Sample {
+    Sample(std::string name, std::uint64_t at, std::size_t columns)
+        : key(std::move(name)), begin(at), found(columns) {}
     std::string key;
-    std::uint64_t begin = 0;
+    std::uint64_t begin;
     std::vector<bool> found;  // by column
     std::string extensions;   // in words, as many as fit a message
     Status error;             // why it is not handed out

@@ -260,6 +260,7 @@ Result<std::vector<ZipMember>> read_zip_directory(const File& file, const Accoun
   }
   // Each behind the other: a member that is part of another one could be expanded many times.
   std::vector<Entry*> order;
+  order.reserve(entries.size());
   for (Entry& entry : entries) order.push_back(&entry);
   std::ranges::sort(order, {}, &Entry::header);
   std::vector<char> scratch;
