@@ -1,9 +1,11 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"
 #include "spillway/io/file.h"
 #include "spillway/io/formats/npy.h"
+#include "spillway/io/formats/tar_samples.h"
 #include "spillway/io/formats/tfrecord.h"
 
 namespace nb = nanobind;
@@ -29,6 +31,18 @@ void bind_files(nb::module_& m) {
         return rows;
       },
       "How many rows each of these .npy files has.");
+  m.def(
+      "tar_keys",
+      [](const std::string& path, const std::optional<std::string>& compression) {
+        FilePtr file = value_or_throw(open_file(path));
+        const Compression packed =
+            compression ? value_or_throw(compression_named(*compression)) : tar_compression(path);
+        auto stream = value_or_throw(
+            ByteStream::open(std::move(file), packed, Budget::process().open_account("from_tar")));
+        return value_or_throw(first_sample(std::move(stream)));
+      },
+      nb::arg("path"), nb::arg("compression_type").none(),
+      "The extensions of a tar archive's first sample; empty where it has no samples.");
   m.def(
       "raise_file_error",
       [](const std::string& path, int number) { throw_status(file_error(path, number)); },

@@ -338,6 +338,40 @@ class Dataset(Operators):
         return npy_files.rows(paths, name, policy)
 
     @staticmethod
+    def from_tar(
+        paths: Any,
+        keys: Any = None,
+        compression_type: str | None = None,
+        num_parallel_reads: int | None = None,
+        resynchronise: bool = False,
+        name: str | None = None,
+        **policy: Any,
+    ) -> Dataset:
+        """Samples of tar archives (WebDataset shards): extension to bytes, and `__key__`.
+
+        Members that follow each other and are named alike up to the first dot are one sample.
+        `keys` are the extensions to take; without them the first sample of the first archive
+        says which all must have. `compression_type` None: GZIP for .gz and .tgz. Damage is one
+        error, then the next archive follows; with `resynchronise` the next good member.
+
+        >>> import spillway as sw, io, tarfile, tempfile
+        >>> path = tempfile.mkdtemp() + "/a.tar"
+        >>> with tarfile.open(path, "w") as archive:
+        ...     for name in ("1.cls", "1.txt", "2.cls", "2.txt"):
+        ...         member = tarfile.TarInfo(name)
+        ...         member.size = len(name)
+        ...         archive.addfile(member, io.BytesIO(name.encode()))
+        >>> for sample in sw.Dataset.from_tar(path):
+        ...     print(sample)
+        {'__key__': b'1', 'cls': b'1.cls', 'txt': b'1.txt'}
+        {'__key__': b'2', 'cls': b'2.cls', 'txt': b'2.txt'}
+        """
+        from spillway import tar_files
+
+        options = (compression_type, num_parallel_reads, resynchronise)
+        return tar_files.samples(paths, keys, *options, name, policy)
+
+    @staticmethod
     def zip(
         *args: Any,
         datasets: Any = None,

@@ -21,6 +21,7 @@ def records(
     num_parallel_reads: Any,
     params: tuple[Any, ...],
     name: str | None,
+    policy: dict[str, Any] | None = None,
 ) -> Dataset:
     """The records of files, which are paths or a dataset of them; `params` follow the paths.
 
@@ -29,7 +30,7 @@ def records(
     from spillway.dataset import Dataset
 
     def read(files: Any) -> Dataset:
-        return apply_operator(op, None, (files, *params), None, name, {})
+        return apply_operator(op, None, (files, *params), None, name, policy or {})
 
     paths = _paths(filenames)
     if num_parallel_reads is None and not isinstance(paths, Dataset):

@@ -109,6 +109,27 @@ class Adopted(spillway.Dataset):
     @staticmethod
     def from_npy(paths: Any, name: str | None = ..., **policy: Any) -> Dataset: ...
     @staticmethod
+    def from_tar(
+        paths: Any,
+        keys: Any = ...,
+        compression_type: str | None = ...,
+        num_parallel_reads: int | None = ...,
+        resynchronise: bool = ...,
+        name: str | None = ...,
+        **policy: Any,
+    ) -> Dataset: ...
+    @staticmethod
+    def tar_samples(
+        filenames: Any,
+        keys: Any,
+        compression_type: Any = ...,
+        buffer_size: Any = ...,
+        exact: bool = ...,
+        resynchronise: bool = ...,
+        name: str | None = ...,
+        **policy: Any,
+    ) -> Dataset: ...
+    @staticmethod
     def npy_rows(filenames: Any, name: str | None = ..., **policy: Any) -> Dataset: ...
     @staticmethod
     def text_lines(

@@ -1,4 +1,6 @@
 spillway_format(fixed_length)
 spillway_format(npy)
+spillway_format(tar)
+spillway_format(tar_samples)
 spillway_format(text_lines)
 spillway_format(tfrecord)
