@@ -101,3 +101,89 @@ def test_what_is_no_array_or_too_short_says_expected_and_found(tmp_path: Path) -
         sw.Dataset.from_npy(path)
     with pytest.raises(FileNotFoundError, match=r"none\.npy"):
         sw.Dataset.from_npy(tmp_path / "none.npy")
+
+
+# ---- Archives
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_rows_of_the_arrays_of_archives(tmp_path: Path, save: Any) -> None:
+    for i in range(2):
+        x = np.arange(300 * 4, dtype=">f4").reshape(300, 4) + i
+        save(tmp_path / f"{i}.npz", x=x, y=np.arange(300) + 1000 * i, **{"../up": np.zeros(300)})
+    paths = [tmp_path / "0.npz", tmp_path / "1.npz"]
+    ds = sw.Dataset.from_npz(paths)
+    assert len(ds) == 600
+    assert sorted(ds.element_spec) == ["../up", "x", "y"]
+    rows = list(ds)
+    np.testing.assert_array_equal(np.stack([r["x"] for r in rows[300:]]), x)
+    assert [int(r["y"]) for r in rows] == [*range(300), *range(1000, 1300)]
+    assert int(ds[450]["y"]) == 1150
+    assert [p.name for p in tmp_path.parent.iterdir() if p.name.startswith("up")] == []
+    only = tf.data.Dataset.from_npz(paths, keys="y").batch(200)
+    assert [batch["y"].shape.as_list() for batch in only] == [[200]] * 3
+    it = iter(sw.Dataset.from_npz(paths).batch(7))
+    for _ in range(50):
+        next(it)
+    state = it.save()
+    rest = [batch["y"].tolist() for batch in it]
+    again = iter(sw.Dataset.from_npz(paths).batch(7))
+    again.restore(state)
+    assert [batch["y"].tolist() for batch in again] == rest
+
+
+def test_archives_that_do_not_agree_are_refused_when_it_is_written(tmp_path: Path) -> None:
+    a, b = tmp_path / "a.npz", tmp_path / "b.npz"
+    np.savez(a, x=np.zeros((5, 2)), y=np.zeros(5))
+    np.savez(b, x=np.zeros((5, 2)), y=np.zeros(4))
+    with pytest.raises(sw.errors.ShapeError, match=r"b\.npz:x has 5 rows, .*b\.npz:y has 4"):
+        sw.Dataset.from_npz([a, b])
+    np.savez(b, x=np.zeros((5, 3)), y=np.zeros(5))
+    with pytest.raises(ValueError, match=r"b\.npz:x has float64 \(3,\), .*a\.npz:x has .*\(2,\)"):
+        sw.Dataset.from_npz([a, b])
+    np.savez(b, x=np.zeros((5, 2)), z=np.zeros(5))
+    with pytest.raises(ValueError, match=r"a\.npz has x, y, .*b\.npz has x, z: .*keys="):
+        sw.Dataset.from_npz([a, b])
+    with pytest.raises(sw.errors.CorruptFile, match=r"expected one array 'y', found x\.npy, z"):
+        sw.Dataset.from_npz([a, b], keys=["x", "y"])
+    assert len(sw.Dataset.from_npz([a, b], keys=["x"])) == 10
+    with pytest.raises(sw.errors.CorruptFile, match="a zip archive: from_npz reads"):
+        sw.Dataset.from_npy(a)
+    np.savez(b, x=np.float64(3))
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"b\.npz:x\.npy: .*no rows"):
+        sw.Dataset.from_npz(b)
+
+
+def test_fortrans_order_in_archives(tmp_path: Path) -> None:
+    x = np.asfortranarray(np.arange(12).reshape(4, 3))
+    np.savez(tmp_path / "a.npz", x=x)
+    rows = [row["x"].tolist() for row in sw.Dataset.from_npz(tmp_path / "a.npz")]
+    assert rows == x.tolist()
+    np.savez_compressed(tmp_path / "b.npz", x=x)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must be in C order"):
+        sw.Dataset.from_npz(tmp_path / "b.npz")
+
+
+def test_a_damaged_archive_is_an_error_with_its_member(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    np.savez(path, x=np.arange(20_000), y=np.arange(20_000))
+    content = bytearray(path.read_bytes())
+    content[100_000] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(sw.errors.CorruptFile, match=r"a\.npz:x\.npy: the checksum") as caught:
+        list(sw.Dataset.from_npz(path))
+    assert caught.value.file == f"{path}:x.npy"
+    assert len(list(sw.Dataset.from_npz(path, keys="y"))) == 20_000
+
+
+def test_columns_stay_in_step_when_a_file_cannot_be_read(tmp_path: Path) -> None:
+    xs = [saved(tmp_path / f"x{i}.npy", np.arange(3) + 10 * i) for i in range(3)]
+    ys = [saved(tmp_path / f"y{i}.npy", np.arange(3) + 10 * i) for i in range(3)]
+    ds = sw.Dataset.from_npy({"x": xs, "y": ys}).on_error("skip")
+    Path(xs[1]).unlink()
+    rows = [(int(row["x"]), int(row["y"])) for row in ds]
+    assert rows == [(i, i) for i in (0, 1, 2, 20, 21, 22)]
+    assert ds.audit().skipped == 3
+    again = sw.Dataset.from_npy({"x": ys, "y": ys}, on_error="skip", max_errors=5)
+    Path(ys[1]).unlink()
+    assert [(int(row["x"]), int(row["y"])) for row in again] == rows

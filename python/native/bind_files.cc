@@ -4,7 +4,7 @@
 
 #include "bindings.h"
 #include "spillway/io/file.h"
-#include "spillway/io/formats/npy.h"
+#include "spillway/io/formats/npz.h"
 #include "spillway/io/formats/tar_samples.h"
 #include "spillway/io/formats/tfrecord.h"
 
@@ -22,15 +22,25 @@ void bind_files(nb::module_& m) {
       "A record with its length and checksums, as a TFRecord file has it.");
   m.def(
       "npy_rows",
-      [](const std::vector<std::string>& paths) {
+      [](const std::vector<std::string>& paths, const std::optional<std::string>& member) {
         std::vector<std::int64_t> rows;
+        const AccountPtr account = Budget::process().open_account("from_npz");
         for (const std::string& path : paths) {
-          const FilePtr file = value_or_throw(open_file(path));
-          rows.push_back(value_or_throw(read_npy_header(*file)).rows());
+          FilePtr file = value_or_throw(open_file(path));
+          rows.push_back(member ? value_or_throw(open_npz(file, *member, account)).header.rows()
+                                : value_or_throw(read_npy_header(*file)).rows());
         }
         return rows;
       },
-      "How many rows each of these .npy files has.");
+      nb::arg("paths"), nb::arg("member").none() = nb::none(),
+      "How many rows each of these .npy files has, or this member of .npz archives.");
+  m.def(
+      "npz_names",
+      [](const std::string& path) {
+        const FilePtr file = value_or_throw(open_file(path));
+        return value_or_throw(npz_names(*file, Budget::process().open_account("from_npz")));
+      },
+      "The names of the arrays of an .npz archive.");
   m.def(
       "tar_keys",
       [](const std::string& path, const std::optional<std::string>& compression) {

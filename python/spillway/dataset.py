@@ -338,6 +338,23 @@ class Dataset(Operators):
         return npy_files.rows(paths, name, policy)
 
     @staticmethod
+    def from_npz(paths: Any, keys: Any = None, name: str | None = None, **policy: Any) -> Dataset:
+        """Rows of the arrays of .npz archives, in constant memory: a dict of name to row.
+
+        All arrays must have as many rows; `keys` are those to take (all). Archives may be
+        compressed (`np.savez_compressed`): read in order they cost what decompressing them does.
+
+        >>> import spillway as sw, tempfile
+        >>> path = tempfile.mkdtemp() + "/a.npz"
+        >>> np.savez(path, x=np.eye(2), y=np.arange(2))
+        >>> [(row["x"].tolist(), int(row["y"])) for row in sw.Dataset.from_npz(path)]
+        [([1.0, 0.0], 0), ([0.0, 1.0], 1)]
+        """
+        from spillway import npy_files
+
+        return npy_files.archive_rows(paths, keys, name, policy)
+
+    @staticmethod
     def from_tar(
         paths: Any,
         keys: Any = None,

@@ -109,6 +109,8 @@ class Adopted(spillway.Dataset):
     @staticmethod
     def from_npy(paths: Any, name: str | None = ..., **policy: Any) -> Dataset: ...
     @staticmethod
+    def from_npz(paths: Any, keys: Any = ..., name: str | None = ..., **policy: Any) -> Dataset: ...
+    @staticmethod
     def from_tar(
         paths: Any,
         keys: Any = ...,
@@ -130,7 +132,13 @@ class Adopted(spillway.Dataset):
         **policy: Any,
     ) -> Dataset: ...
     @staticmethod
-    def npy_rows(filenames: Any, name: str | None = ..., **policy: Any) -> Dataset: ...
+    def npy_rows(
+        filenames: Any,
+        member: Any = ...,
+        aligned: bool = ...,
+        name: str | None = ...,
+        **policy: Any,
+    ) -> Dataset: ...
     @staticmethod
     def text_lines(
         filenames: Any,

@@ -182,6 +182,10 @@ Result<NpyHeader> read_npy_header(const File& file) {
   SW_ASSIGN(const std::size_t got, file.read(0, begin));
   const std::string_view magic(reinterpret_cast<const char*>(begin.data()),
                                std::min(got, kMagic.size()));
+  if (magic.starts_with("PK\x03\x04")) {
+    return corrupt_file(file.path(), 0, file.path(), ": expected an .npy file, found a zip ",
+                        "archive: from_npz reads .npz files");
+  }
   if (got < 10 || magic != kMagic) {
     return corrupt_file(file.path(), 0, file.path(), ": not an .npy file: expected the magic ",
                         "\\x93NUMPY, found ", got, " other bytes");

@@ -20,6 +20,7 @@ struct NpyHeader {
 
   std::int64_t rows() const { return shape[0]; }
   Shape row() const { return shape.without_leading(); }
+  bool operator==(const NpyHeader&) const = default;
   std::size_t row_bytes() const { return static_cast<std::size_t>(row().count()) * size_of(dtype); }
 };
 

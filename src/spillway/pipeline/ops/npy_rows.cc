@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "spillway/io/formats/npy.h"
+#include "spillway/io/formats/npz.h"
 #include "spillway/pipeline/access.h"
 #include "spillway/pipeline/file_rows.h"
 
@@ -9,8 +9,11 @@ namespace {
 
 struct NpyFile {
   std::string path;
+  std::string member;  // of an archive; empty: the file itself
   NpyHeader header;
   std::int64_t first = 0;  // index of its first row
+
+  std::string name() const { return member.empty() ? path : path + ":" + member; }
 };
 
 // The headers of all files, read once when the dataset is built.
@@ -25,24 +28,45 @@ struct NpyFiles {
   }
 };
 
+// The array of a file, or of an archive's member.
+Result<NpyArray> open_array(const std::string& path, const std::string& member,
+                            const AccountPtr& account) {
+  SW_ASSIGN(FilePtr file, open_file(path));
+  if (!member.empty()) return open_npz(std::move(file), member, account);
+  SW_ASSIGN(NpyHeader header, read_npy_header(*file));
+  return NpyArray{std::move(file), std::move(header)};
+}
+
+// The array of `from`, as it was when the dataset was built.
+Result<FilePtr> open_again(const NpyFile& from, const AccountPtr& account) {
+  SW_ASSIGN(NpyArray array, open_array(from.path, from.member, account));
+  if (array.header == from.header) return std::move(array.file);
+  return corrupt_file(array.file->path(), 0, array.file->path(),
+                      ": the file was replaced since the dataset was built: expected ",
+                      name_of(from.header.dtype), " ", from.header.shape.to_string(), ", found ",
+                      name_of(array.header.dtype), " ", array.header.shape.to_string());
+}
+
 Status differs(const NpyFile& file, const NpyFile& first) {
   const auto words = [](const NpyFile& f) {
-    return std::string(name_of(f.header.dtype)) + " " + f.header.row().to_string();
+    return f.name() + " has " + std::string(name_of(f.header.dtype)) + " " +
+           f.header.row().to_string();
   };
   Status status =
-      bad_data(Code::kInvalidArgument, "from_npy: the rows of all files must be alike: ", file.path,
-               " has ", words(file), ", ", first.path, " has ", words(first));
+      bad_data(Code::kInvalidArgument, file.member.empty() ? "from_npy" : "from_npz",
+               ": the rows of all files must be alike: ", words(file), ", ", words(first));
   status.edit().type = "ShapeError";
   status.edit().file = file.path;
   return status;
 }
 
-Result<std::shared_ptr<const NpyFiles>> read_headers(const std::vector<std::string>& paths) {
+Result<std::shared_ptr<const NpyFiles>> read_headers(const std::vector<std::string>& paths,
+                                                     const std::string& member) {
   auto out = std::make_shared<NpyFiles>();
+  const AccountPtr account = Budget::process().open_account("npy_rows");
   for (const std::string& path : paths) {
-    SW_ASSIGN(const FilePtr file, open_file(path));
-    SW_ASSIGN(NpyHeader header, read_npy_header(*file));
-    out->files.push_back({path, std::move(header), out->rows});
+    SW_ASSIGN(NpyArray array, open_array(path, member, account));
+    out->files.push_back({path, member, std::move(array.header), out->rows});
     const NpyFile& added = out->files.back();
     const NpyFile& first = out->files.front();
     if (added.header.dtype != first.header.dtype || added.header.row() != first.header.row()) {
@@ -60,7 +84,10 @@ struct Headers {
 Result<std::shared_ptr<const NpyFiles>> headers_of(const Node& node) {
   SW_ASSIGN(const std::vector<std::string> paths, files_param(node, kFilesParam.name));
   return node
-      .shared<Headers>([&] { return std::make_shared<Headers>(Headers{read_headers(paths)}); })
+      .shared<Headers>([&] {
+        const std::string member = node.string_param("member");
+        return std::make_shared<Headers>(Headers{read_headers(paths, member)});
+      })
       ->found;
 }
 
@@ -87,21 +114,31 @@ Result<Chunk> read_rows(const AccountPtr& account, const StructurePtr& structure
 class NpyIterator final : public Iterator {
  public:
   NpyIterator(const OpenContext& context, std::shared_ptr<const NpyFiles> files)
-      : Iterator(context.stage(), context.epoch()), files_(std::move(files)), context_(context) {}
+      : Iterator(context.stage(), context.epoch()),
+        files_(std::move(files)),
+        context_(context),
+        aligned_(context.node().bool_param("aligned")) {}
 
   Next pull(const Demand& demand) override {
-    if (at_ >= files_->rows) return end_of_data();
-    const NpyFile& from = files_->of(at_);
-    auto rows = read(from, demand);
-    if (!rows.ok()) {
-      Status error = std::move(rows).status();
-      if (!is_position(error)) return error;
+    while (at_ < files_->rows) {
+      const NpyFile& from = files_->of(at_);
+      const std::int64_t rows = rows_for(from, demand);
+      auto read = read_some(from, rows);
+      if (read.ok()) {
+        at_ += rows;
+        most_ = std::min(most_, kAnyNumber / 2) * 2;
+        return std::optional(std::move(read).value());
+      }
+      if (!is_position(read.error())) return std::move(read).status();
+      most_ = std::max<std::int64_t>(1, rows / 2);
+      if (rows > 1) continue;  // those before the bad one come first
+      Status error = std::move(read).status();
       error.edit().index = at_;
-      at_ = from.first + from.header.rows();  // the rest of the file cannot be read either
+      // The rest of the file cannot be read either.
+      at_ = aligned_ ? at_ + 1 : from.first + from.header.rows();
       return error;
     }
-    at_ += rows.value().rows();
-    return std::optional(std::move(rows).value());
+    return end_of_data();
   }
 
   Status skip(std::int64_t rows) override {
@@ -115,22 +152,32 @@ class NpyIterator final : public Iterator {
   Status restore(StateReader& in) override { return in.get_count(at_, files_->rows); }
 
  private:
-  Result<Chunk> read(const NpyFile& from, const Demand& demand) {
-    if (open_ == nullptr || open_->path() != from.path) {
-      SW_ASSIGN(open_, open_file(from.path));
-      scope_ = context_.source_scope(from.path);
-    }
+  static constexpr std::int64_t kAnyNumber = std::int64_t{1} << 62U;
+
+  std::int64_t rows_for(const NpyFile& from, const Demand& demand) const {
     const std::size_t each = std::max<std::size_t>(1, from.header.row_bytes());
     const auto fit = std::max<std::int64_t>(1, static_cast<std::int64_t>(demand.bytes / each));
     const std::int64_t left = from.first + from.header.rows() - at_;
-    return read_rows(account(), stage().node().structure(), from, *open_, at_,
-                     std::min({demand.rows, fit, left}), scope_);
+    return std::min({demand.rows, fit, left, most_});
+  }
+  Result<Chunk> read_some(const NpyFile& from, std::int64_t rows) {
+    if (of_ != &from) {
+      of_ = nullptr;
+      open_ = nullptr;
+      SW_ASSIGN(open_, open_again(from, account()));
+      of_ = &from;
+      scope_ = context_.source_scope(from.name());
+    }
+    return read_rows(account(), stage().node().structure(), from, *open_, at_, rows, scope_);
   }
 
   const std::shared_ptr<const NpyFiles> files_;
   const OpenContext context_;
+  const bool aligned_;
+  const NpyFile* of_ = nullptr;  // whose array is open
   FilePtr open_;
   ScopePtr scope_;
+  std::int64_t most_ = kAnyNumber;  // rows at a time: fewer after an error
   std::int64_t at_ = 0;
 };
 
@@ -144,11 +191,14 @@ class NpyIndexed final : public Indexed {
     std::vector<Chunk> rows;
     for (const std::int64_t index : indices) {
       const NpyFile& from = files_->of(index);
-      if (open_ == nullptr || open_->path() != from.path) {
-        SW_ASSIGN(open_, open_file(from.path));
+      if (of_ != &from) {
+        of_ = nullptr;
+        open_ = nullptr;
+        SW_ASSIGN(open_, open_again(from, account()));
+        of_ = &from;
       }
       SW_ASSIGN(Chunk row, read_rows(account(), node().structure(), from, *open_, index, 1,
-                                     context_.source_scope(from.path)));
+                                     context_.source_scope(from.name())));
       rows.push_back(std::move(row));
     }
     return join_rows(node().structure(), rows);
@@ -157,16 +207,23 @@ class NpyIndexed final : public Indexed {
  private:
   const std::shared_ptr<const NpyFiles> files_;
   const OpenContext context_;
+  const NpyFile* of_ = nullptr;  // whose array is open
   FilePtr open_;
 };
 
-constexpr ParamDef kParams[] = {kFilesParam};
+constexpr ParamDef kParams[] = {
+    kFilesParam,
+    {"member", ParamType::kString, "None", "the array's name, where the files are .npz archives"},
+    {"aligned", ParamType::kBool, "False",
+     "whether a file that cannot be read is an error for each of its rows, not one for all: for "
+     "columns that are walked together"},
+};
 
 }  // namespace
 
 extern constexpr OperatorDef npy_rows_operator{
     .name = "npy_rows",
-    .summary = "The rows of .npy files, read as they are needed.",
+    .summary = "The rows of .npy files, or of an array of .npz archives, read as they are needed.",
     .example =
         ">>> import numpy as np, tempfile\n"
         ">>> path = tempfile.mkdtemp() + '/a.npy'\n"
