@@ -187,3 +187,25 @@ def test_columns_stay_in_step_when_a_file_cannot_be_read(tmp_path: Path) -> None
     again = sw.Dataset.from_npy({"x": ys, "y": ys}, on_error="skip", max_errors=5)
     Path(ys[1]).unlink()
     assert [(int(row["x"]), int(row["y"])) for row in again] == rows
+
+
+# ---- zip(strict=True)
+
+
+def test_lengths_that_are_known_are_compared_when_it_is_written() -> None:
+    a, b = sw.Dataset.range(10), sw.Dataset.range(9).map(lambda x: x + 1)
+    with pytest.raises(
+        sw.errors.ShapeError,
+        match=r"input 0 \(range, .*test_npy\.py.*\) has 10 elements, input 1 \(map, .*\) has 9",
+    ):
+        sw.Dataset.zip(a, b, strict=True)
+    with pytest.raises(ValueError, match="has no end"):
+        sw.Dataset.zip(a, b.repeat(), strict=True)
+
+
+def test_lengths_that_are_not_known_are_compared_at_the_end() -> None:
+    a, b = sw.Dataset.range(10), sw.Dataset.range(20).filter(lambda x: x < 9)
+    it = iter(sw.Dataset.zip(a, b, strict=True))
+    assert [tuple(map(int, next(it))) for _ in range(9)] == [(i, i) for i in range(9)]
+    with pytest.raises(ValueError, match=r"input 1 \(filter.* ended after 9 elements, input 0 "):
+        next(it)

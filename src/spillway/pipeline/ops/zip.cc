@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "spillway/pipeline/access.h"
 #include "spillway/pipeline/input.h"
@@ -28,6 +29,42 @@ std::int64_t shortest(const Node& node) {
   return n;
 }
 
+// Which one, in words: "input 1 (batch, a.py:7)".
+std::string words(const Node& node, std::size_t i) {
+  const Node& input = *node.inputs()[i];
+  const std::string name(input.name().empty() ? std::string(input.op().name) : input.name());
+  return "input " + std::to_string(i) + " (" + name +
+         (input.line().empty() ? "" : ", " + input.line()) + ")";
+}
+std::string length_words(std::int64_t cardinality) {
+  return cardinality == kInfinite ? "has no end"
+                                  : "has " + std::to_string(cardinality) + " elements";
+}
+
+template <class... Parts>
+Status unequal(const Parts&... parts) {
+  Status status =
+      invalid_argument("zip: strict=True: all inputs must have the same length: ", parts...);
+  status.edit().type = "ShapeError";
+  return status;
+}
+
+// Lengths that are known must agree before anything is read.
+Status compare_lengths(const Node& node) {
+  std::optional<std::size_t> first;
+  for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+    const std::int64_t here = node.inputs()[i]->cardinality();
+    if (here == kUnknownCount) continue;
+    if (!first) first = i;
+    const std::int64_t there = node.inputs()[*first]->cardinality();
+    if (here != there) {
+      return unequal(words(node, *first), " ", length_words(there), ", ", words(node, i), " ",
+                     length_words(here));
+    }
+  }
+  return {};
+}
+
 Result<Inferred> infer(const Node& node) {
   if (node.inputs().empty()) {
     Status status = invalid_argument("Must pass at least one dataset to `zip`.");
@@ -39,6 +76,7 @@ Result<Inferred> infer(const Node& node) {
     return internal_bug("zip: nest must have a leaf for each input: ", nest->components(), " for ",
                         node.inputs().size());
   }
+  if (node.bool_param("strict")) SW_RETURN_IF_ERROR(compare_lengths(node));
   std::vector<StructurePtr> parts;
   for (const NodePtr& input : node.inputs()) parts.push_back(input->structure());
   return Inferred{zipped_structure(node, parts), shortest(node)};
@@ -146,9 +184,8 @@ class ZipIterator final : public Iterator {
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (parts[i].ok() && !parts[i].value()) continue;
       return losing(
-          invalid_argument("zip: strict=True: all inputs must have the same length: input ", ended,
-                           " ended after ", inputs_[ended]->position(), " elements, input ", i,
-                           " has more"),
+          unequal(words(stage().node(), ended), " ended after ", inputs_[ended]->position(),
+                  " elements, ", words(stage().node(), i), " has more"),
           {});
     }
     return end_of_data();
@@ -183,13 +220,6 @@ Result<IndexedPtr> index(const OpenContext& context) {
   const Node& node = context.node();
   std::vector<IndexedPtr> inputs;
   for (std::size_t i = 0; i < node.inputs().size(); ++i) {
-    const std::int64_t first = node.inputs()[0]->cardinality();
-    const std::int64_t rows = node.inputs()[i]->cardinality();
-    if (node.bool_param("strict") && rows != first) {
-      return invalid_argument(
-          "zip: strict=True: all inputs must have the same length: input 0 has ", first, ", input ",
-          i, " has ", rows);
-    }
     SW_ASSIGN(IndexedPtr input, context.index_input(i));
     inputs.push_back(std::move(input));
   }

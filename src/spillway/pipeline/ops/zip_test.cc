@@ -79,16 +79,39 @@ TEST(Zip, AsksUserCodeForOneElementAtATime) {
   EXPECT_EQ(calls, 1);
 }
 
+// range(n) whose length nobody knows.
+NodePtr uncounted(std::int64_t n) {
+  return node("filter", {{"predicate", predicate([](auto) { return true; })}}, {range(n)});
+}
+
 TEST(Zip, StrictNamesTheInputThatEndedFirst) {
-  const auto build = [] { return zip({range(3), range(2)}, {{"strict", true}}); };
+  const auto build = [] { return zip({range(3), uncounted(2)}, {{"strict", true}}); };
   check_operator({.build = build, .expect = {"(0, 0)", "(1, 1)", "!INVALID_ARGUMENT"}});
   const Opened opened = open(build());
   drain(*opened.it, Demand{10}, 2);
   const Next next = opened.it->next(Demand{10});
   ASSERT_FALSE(next.ok());
-  EXPECT_NE(next.error().message().find("input 1 ended after 2 elements, input 0 has more"),
-            std::string::npos)
+  EXPECT_NE(
+      next.error().message().find(
+          "input 1 (filter, test line) ended after 2 elements, input 0 (range, test line) has"),
+      std::string::npos)
       << next.error().message();
+  check_operator({.build = [] { return zip({range(2), uncounted(2)}, {{"strict", true}}); },
+                  .expect = {"(0, 0)", "(1, 1)"}});
+}
+
+TEST(Zip, StrictRefusesLengthsThatAreKnownToDifferWhenItIsBuilt) {
+  const auto unlike = try_node("zip", {{"strict", true}}, {uncounted(9), range(3), range(2)});
+  ASSERT_FALSE(unlike.ok());
+  EXPECT_EQ(
+      unlike.error().message(),
+      "zip: strict=True: all inputs must have the same length: input 1 (range, test line) has "
+      "3 elements, input 2 (range, test line) has 2 elements");
+  const auto endless =
+      try_node("zip", {{"strict", true}}, {range(2), node("repeat", {}, {range(2)})});
+  ASSERT_FALSE(endless.ok());
+  EXPECT_NE(endless.error().message().find("input 1 (repeat, test line) has no end"),
+            std::string_view::npos);
   check_operator({.build = [] { return zip({range(2), range(2)}, {{"strict", true}}); },
                   .expect = {"(0, 0)", "(1, 1)"}});
 }
