@@ -43,7 +43,7 @@ from spillway.shapes import TensorShape
 from spillway.specs import OptionalSpec, TensorSpec, TypeSpec
 from spillway.tensor import Tensor
 
-from . import _names, compat, data, errors, experimental, io, nest, random, train
+from . import _names, compat, data, errors, experimental, io, keras, nest, random, train
 from .data import debug
 from .type_specs import type_spec_from_value
 
@@ -75,6 +75,7 @@ __all__ = [
     "int32",
     "int64",
     "io",
+    "keras",
     "nest",
     "random",
     "string",

@@ -1,0 +1,15 @@
+"""`tf.keras`: the part of it that makes datasets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spillway.tf import _names
+
+from . import preprocessing, utils
+
+__all__ = ["preprocessing", "utils"]
+
+
+def __getattr__(name: str) -> Any:
+    raise _names.missing(__name__, name)
