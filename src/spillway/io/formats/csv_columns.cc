@@ -20,12 +20,9 @@ std::size_t unescape(std::string_view raw, char* to, std::size_t most) {
 }  // namespace
 
 std::string CsvField::text(std::size_t most) const {
+  if (!escaped) return std::string(raw.substr(0, most));
   std::string out(std::min(most, raw.size()), '\0');
-  if (escaped) {
-    out.resize(unescape(raw, out.data(), out.size()));
-  } else {
-    std::copy_n(raw.data(), out.size(), out.data());
-  }
+  out.resize(unescape(raw, out.data(), out.size()));
   return out;
 }
 
