@@ -68,9 +68,10 @@ def _keep(folder: Path, found: Any) -> None:
 def _table() -> NDArray[np.uint32]:
     import numpy as np
 
-    table = np.arange(256, dtype=np.uint32)
+    table: NDArray[np.uint32] = np.arange(256, dtype=np.uint32)
     for _ in range(8):
-        table = (table >> 1) ^ np.where(table & 1, np.uint32(0x82F63B78), np.uint32(0))
+        one = np.uint32(1)
+        table = (table >> one) ^ (table & one) * np.uint32(0x82F63B78)
     return table
 
 

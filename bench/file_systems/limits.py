@@ -53,7 +53,7 @@ def p8a__readinto(case: FileCase) -> Iterator[object]:
     room = np.empty((32, size + 16), np.uint8)
     for path in case.files:
         with open(path, "rb", buffering=0) as file:
-            while file.readinto(room):  # type: ignore[attr-defined, unused-ignore]
+            while file.readinto(room.data):
                 yield list(room[:, 12:-4])
 
 
@@ -100,7 +100,7 @@ def p10__readinto(case: FileCase) -> Iterator[object]:
             file.seek(128)
             while True:
                 batch = np.empty((32, NPY_COLUMNS), np.float32)
-                if file.readinto(batch) < batch.nbytes:  # type: ignore[attr-defined, unused-ignore]
+                if file.readinto(batch.data) < batch.nbytes:
                     break
                 yield batch
 
