@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::size_t kLeast = 256;
 constexpr std::size_t kCompressedPiece = 64 * 1024;
+// Every read of another store is a request: some tens of milliseconds, whatever its size.
+constexpr std::size_t kBufferOfStore = std::size_t{2} << 20U;
 
 }  // namespace
 
@@ -98,7 +100,7 @@ ByteStream::~ByteStream() = default;
 Result<std::unique_ptr<ByteStream>> ByteStream::open(FilePtr file, Compression compression,
                                                      AccountPtr account, std::size_t buffer) {
   const bool plain = compression == Compression::kNone;
-  if (buffer == 0) buffer = kBuffer;
+  if (buffer == 0) buffer = scheme_of(file->path()).empty() ? kBuffer : kBufferOfStore;
   if (plain) buffer = static_cast<std::size_t>(std::min<std::uint64_t>(buffer, file->size()));
   buffer = std::max(buffer, kLeast);
   auto made =
