@@ -12,6 +12,8 @@ constexpr std::size_t kLeast = 256;
 constexpr std::size_t kCompressedPiece = 64 * 1024;
 // From here on a piece goes from the file to its place: a copy costs more than a system call.
 constexpr std::size_t kDirect = 32 * 1024;
+// Every read of another store is a request: some tens of milliseconds, whatever its size.
+constexpr std::size_t kBufferOfStore = std::size_t{2} << 20U;
 
 }  // namespace
 
@@ -94,13 +96,16 @@ class ByteStream::Inflater {
 };
 
 ByteStream::ByteStream(FilePtr file, AccountPtr account, std::size_t buffer)
-    : file_(std::move(file)), account_(std::move(account)), buffer_size_(buffer) {}
+    : file_(std::move(file)),
+      account_(std::move(account)),
+      buffer_size_(buffer),
+      direct_(scheme_of(file_->path()).empty() ? kDirect : kBufferOfStore) {}
 ByteStream::~ByteStream() = default;
 
 Result<std::unique_ptr<ByteStream>> ByteStream::open(FilePtr file, Compression compression,
                                                      AccountPtr account, std::size_t buffer) {
   const bool plain = compression == Compression::kNone;
-  if (buffer == 0) buffer = kBuffer;
+  if (buffer == 0) buffer = scheme_of(file->path()).empty() ? kBuffer : kBufferOfStore;
   if (plain) buffer = static_cast<std::size_t>(std::min<std::uint64_t>(buffer, file->size()));
   buffer = std::max(buffer, kLeast);
   auto made =
@@ -173,7 +178,7 @@ Result<std::size_t> ByteStream::read(std::span<std::byte> out) {
   }
   while (done < out.size()) {
     const std::size_t left = out.size() - done;
-    if (inflater_ == nullptr && left < std::min(kDirect, buffer_size_ / 2)) {
+    if (inflater_ == nullptr && left < std::min(direct_, buffer_size_ / 2)) {
       SW_ASSIGN(const auto next, look(left));
       const std::size_t some = std::min(left, next.size());
       if (some == 0) break;

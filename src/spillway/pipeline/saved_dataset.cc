@@ -12,7 +12,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kVersion = 1;
-constexpr std::size_t kMostMetadata = 16 * kMiB;  // kMostShards shards have less
+constexpr std::size_t kMostMetadata = 8 * kMiB;  // kMostShards shards have less
+constexpr std::size_t kParsed = 32;  // bytes a byte of JSON may take: "{}," is the worst
 constexpr RowFileReader::Kind kKind = {kSavedMagic, "saved dataset", ""};
 
 Status malformed(const std::string& path, std::string_view what) {
@@ -149,6 +150,16 @@ Result<SavedDataset> read_saved(const std::string& folder) {
   if (!file.ok()) {
     if (file.error().code() == Code::kNotFound) return not_saved(folder);
     return std::move(file).status();
+  }
+  static const auto& kAccount = *new AccountPtr(Budget::process().open_account("saved datasets"));
+  const auto size = static_cast<std::size_t>(file.value()->size());
+  const auto room = kAccount->try_reserve(std::min(size, kMostMetadata) * kParsed);
+  if (!room) {
+    Status status = out_of_resource("load: ", path, ": no memory to read ", format_bytes(size),
+                                    " of metadata with");
+    status.edit().type = "BudgetError";
+    status.edit().file = path;
+    return status;
   }
   SW_ASSIGN(const std::string text, read_text(*file.value()));
   if (!text.starts_with('{') && open_file(folder + "/dataset_spec.pb").ok()) {

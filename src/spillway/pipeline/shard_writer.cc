@@ -15,6 +15,7 @@ namespace spillway {
 namespace {
 
 constexpr std::size_t kPiece = 256 * kKiB;  // what a shard gathers before it is written
+constexpr std::size_t kListed = 64;  // shards at a time; each takes about 1 KiB, with its JSON
 
 Status write_error(const std::string& path) {
   const int why = errno;
@@ -100,7 +101,8 @@ void remove_run(const SavedDataset& saved) {
 
 }  // namespace
 
-ShardWriter::ShardWriter(std::string folder, Compression compression) {
+ShardWriter::ShardWriter(std::string folder, Compression compression, AccountPtr account)
+    : account_(std::move(account)) {
   saved_.folder = std::move(folder);
   saved_.compression = compression;
 }
@@ -115,12 +117,12 @@ ShardWriter::~ShardWriter() {
 Result<std::unique_ptr<ShardWriter>> ShardWriter::begin(const std::string& folder,
                                                         Compression compression,
                                                         const AccountPtr& account) {
-  auto writer = std::unique_ptr<ShardWriter>(new ShardWriter(folder, compression));
-  SW_RETURN_IF_ERROR(writer->prepare(account));
+  auto writer = std::unique_ptr<ShardWriter>(new ShardWriter(folder, compression, account));
+  SW_RETURN_IF_ERROR(writer->prepare());
   return writer;
 }
 
-Status ShardWriter::prepare(const AccountPtr& account) {
+Status ShardWriter::prepare() {
   const std::string& folder = saved_.folder;
   if (!scheme_of(folder).empty()) {
     return Status::error(ErrorKind::kUser, Code::kUnimplemented,
@@ -135,9 +137,9 @@ Status ShardWriter::prepare(const AccountPtr& account) {
     return status;
   }
   // Vectors have up to twice the room they need.
-  SW_ASSIGN(buffers_, account->reserve(2 * kBuffered));
+  SW_ASSIGN(buffers_, account_->reserve(2 * kBuffered));
   if (saved_.compression == Compression::kGzip) {
-    SW_ASSIGN(gzip_, GzipWriter::make(account));
+    SW_ASSIGN(gzip_, GzipWriter::make(account_));
   }
   SW_RETURN_IF_ERROR(make_folder(folder));
   do {
@@ -153,6 +155,10 @@ Result<ShardWriter::Shard*> ShardWriter::shard_of(std::uint64_t id) {
   if (shards_.size() == kMostShards) {
     return invalid_argument("`shard_func` must name at most ", kMostShards, " shards: one more is ",
                             id);
+  }
+  if (shards_.size() % kListed == 0) {
+    SW_ASSIGN(Reservation room, account_->reserve(kListed * kKiB));
+    lists_.push_back(std::move(room));
   }
   Shard& made = shards_[id];
   made.facts.id = id;

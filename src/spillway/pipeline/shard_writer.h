@@ -41,8 +41,8 @@ class ShardWriter {
     SavedShard facts;
     std::vector<std::byte> pending;
   };
-  ShardWriter(std::string folder, Compression compression);
-  Status prepare(const AccountPtr& account);
+  ShardWriter(std::string folder, Compression compression, AccountPtr account);
+  Status prepare();
   Result<Shard*> shard_of(std::uint64_t id);
   void append(Shard& shard, std::span<const std::byte> bytes);
   Status flush(Shard& shard);
@@ -50,7 +50,9 @@ class ShardWriter {
   Status write_metadata();
 
   SavedDataset saved_;
+  const AccountPtr account_;
   Reservation buffers_;
+  std::vector<Reservation> lists_;    // for what is known of each shard
   std::unique_ptr<GzipWriter> gzip_;  // null: not compressed
   std::map<std::uint64_t, Shard> shards_;
   std::size_t buffered_ = 0;
