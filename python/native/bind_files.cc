@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"
+#include "python.h"
 #include "remote_files.h"
 #include "spillway/io/file.h"
 #include "spillway/io/file_check.h"
@@ -52,12 +53,18 @@ void bind_files(nb::module_& m) {
   m.def(
       "tar_keys",
       [](const std::string& path, const std::optional<std::string>& compression) {
-        FilePtr file = value_or_throw(open_file(path));
-        const Compression packed =
-            compression ? value_or_throw(compression_named(*compression)) : tar_compression(path);
-        auto stream = value_or_throw(
-            ByteStream::open(std::move(file), packed, Budget::process().open_account("from_tar")));
-        return value_or_throw(first_sample(std::move(stream)));
+        const auto found = [&]() -> Result<std::vector<std::string>> {
+          const WithoutGil unlocked;  // memory may have to be waited for
+          Compression packed = tar_compression(path);
+          if (compression) {
+            SW_ASSIGN(packed, compression_named(*compression));
+          }
+          SW_ASSIGN(FilePtr file, open_file(path));
+          SW_ASSIGN(auto stream, ByteStream::open(std::move(file), packed,
+                                                  Budget::process().open_account("from_tar")));
+          return first_sample(std::move(stream));
+        }();
+        return value_or_throw(found);
       },
       nb::arg("path"), nb::arg("compression_type").none(),
       "The extensions of a tar archive's first sample; empty where it has no samples.");

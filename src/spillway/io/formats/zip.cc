@@ -17,7 +17,7 @@ constexpr std::size_t kEntry = 46;      // of the directory, likewise
 constexpr std::size_t kEnd = 22;        // of the archive, without its comment
 constexpr std::size_t kEnd64 = 56;      // of a large one
 constexpr std::size_t kLocator64 = 20;  // where that is
-constexpr std::uint64_t kMostDirectory = std::uint64_t{64} << 20U;
+constexpr std::uint64_t kMostDirectory = std::uint64_t{16} << 20U;
 // Deflate makes at most 258 bytes of two bits.
 constexpr std::uint64_t kMostExpansion = 1032;
 
@@ -71,7 +71,7 @@ Result<Directory> find_directory(const File& file, const AccountPtr& account) {
   const std::uint64_t most = kEnd + std::numeric_limits<std::uint16_t>::max();
   const auto tail = static_cast<std::size_t>(std::min(file.size(), most));
   SW_ASSIGN(Buffer buffer,
-            Buffer::allocate(account, std::max<std::size_t>(tail, 1), Buffer::Ask::kRequired));
+            Buffer::allocate(account, std::max<std::size_t>(tail, 1), Buffer::Ask::kPressing));
   const std::uint64_t base = file.size() - tail;
   SW_RETURN_IF_ERROR(file.read(base, std::span(buffer.data(), tail)).status());
   const Bytes bytes(buffer.data(), tail);
@@ -240,9 +240,9 @@ Result<std::vector<ZipMember>> read_zip_directory(const File& file, const Accoun
     return corrupt(file, directory.begin, "a directory has at most ", kMostDirectory,
                    " bytes: found ", directory.size);
   }
-  // Its bytes, and at least as many for what is made of them.
-  SW_ASSIGN(const Reservation parsed, account->reserve(4 * directory.size));
-  SW_ASSIGN(Buffer buffer, Buffer::allocate(account, directory.size + 1, Buffer::Ask::kRequired));
+  // Its bytes, and room for what is made of them.
+  SW_ASSIGN(Buffer buffer,
+            Buffer::allocate(account, 5 * directory.size + 1, Buffer::Ask::kPressing));
   const auto size = static_cast<std::size_t>(directory.size);
   SW_RETURN_IF_ERROR(file.read(directory.begin, std::span(buffer.data(), size)).status());
   Bytes bytes(buffer.data(), size);

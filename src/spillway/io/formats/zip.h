@@ -22,7 +22,8 @@ struct ZipMember {
 // must lie behind each other, before the directory, and none may claim to expand further than
 // deflate can. Encrypted members and methods other than stored and deflated are refused by name,
 // and so are archives in several parts. Folders are left out. Errors: CorruptFile with the offset.
-// The directory is charged to the account while it is read, and has at most 64 MiB.
+// The directory is charged to the account while it is read, and has at most 16 MiB. Never waits for
+// memory: archives are looked at when a dataset is built, too.
 Result<std::vector<ZipMember>> read_zip_directory(const File& file, const AccountPtr& account);
 
 }  // namespace spillway

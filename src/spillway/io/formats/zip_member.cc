@@ -67,7 +67,7 @@ class Stored final : public Member {
 class Deflated final : public Member {
  public:
   static Result<FilePtr> make(FilePtr archive, const ZipMember& member, const AccountPtr& account) {
-    SW_ASSIGN(Buffer in, Buffer::allocate(account, kPiece + kOwn, Buffer::Ask::kRequired));
+    SW_ASSIGN(Buffer in, Buffer::allocate(account, kPiece + kOwn, Buffer::Ask::kPressing));
     std::shared_ptr<Deflated> made(new Deflated(std::move(archive), member, std::move(in)));
     if (inflateInit2(&made->stream_, -MAX_WBITS) != Z_OK) {
       return out_of_resource(made->path(), ": zlib could not be started");
