@@ -129,11 +129,11 @@ TEST(Load, ForgedMetadataAreRefused) {
 
 TEST(Load, ARandomRowIsReadAlone) {
   const TemporaryFolder folder;
-  saved(large_rows(9), folder.path());
+  saved(range(9), folder.path());
   auto access = Access::open(load(folder.path()), {});
   ASSERT_TRUE(access.ok());
   EXPECT_EQ(access.value()->size(), 9);
-  EXPECT_EQ(show(access.value()->at(7).value(), 0), elements(large_rows(9))[7]);
+  EXPECT_EQ(show(access.value()->at(7).value(), 0), "7");
   EXPECT_EQ(access.value()->at(9).error().code(), Code::kOutOfRange);
   saved(range(4), folder.path(), nullptr, "GZIP");
   EXPECT_EQ(Access::open(load(folder.path()), {}).error().code(), Code::kUnimplemented);

@@ -28,13 +28,13 @@ class SnapshotIterator final : public Iterator {
         reader_func_(context.node().function_param("reader_func")) {}
 
   Next pull(const Demand& demand) override {
+    if (over_) return end_of_data();
     if (mode_ == Mode::kUndecided) {
       if (Status decided = decide(); !decided.ok()) {
         over_ = over_ || is_position(decided);
         return decided;
       }
     }
-    if (over_) return end_of_data();
     if (mode_ == Mode::kReading) return read(demand);
     if (!error_.ok()) return std::exchange(error_, Status());
     Next next = input_->next(demand);
