@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -120,7 +121,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
         if folder.stat().st_uid == os.geteuid():
             folder.chmod(0o755)
     # The root user may read everything: somebody else tries.
-    other = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+    other: Any = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
     environment = os.environ | {"PYTHONPATH": str(Path(sw.__file__).parent.parent)}
     command = [sys.executable, "-c", _FORBIDDEN, str(path)]
     try:
