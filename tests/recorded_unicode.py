@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import random
 from pathlib import Path
@@ -53,7 +54,6 @@ def outcome(tf: Any, call: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    import tensorflow
-
-    lines = [json.dumps({**call, "gave": outcome(tensorflow, call)}) for call in calls()]
+    theirs = importlib.import_module("tensorflow")
+    lines = [json.dumps({**call, "gave": outcome(theirs, call)}) for call in calls()]
     FILE.write_text("\n".join(lines) + "\n")

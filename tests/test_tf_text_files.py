@@ -67,14 +67,16 @@ def test_a_strict_transcode_is_an_error_of_the_element(thousand: dict[str, str])
             tf.io.read_file(path), "UTF-8", "UTF-8", errors="strict"
         )
     )
-    it, found = iter(ds), {}
+    it = iter(ds)
+    found: dict[str | None, int | None] = {}
     while True:
         try:
             next(it)
         except StopIteration:
             break
         except tf.errors.InvalidArgumentError as error:
-            assert list(thousand)[error.index] == error.file and __file__ in error.line
+            assert error.index is not None and list(thousand)[error.index] == error.file
+            assert __file__ in str(error.line)
             found[error.file] = error.offset
         except tf.errors.NotFoundError as error:
             found[error.file] = None

@@ -41,8 +41,10 @@ class Problem:
         """What `to_json` wrote; None where it is something else. The text is not trusted."""
         if not isinstance(facts, dict) or not isinstance(facts.get("reason"), str):
             return None
-        texts = {k: facts.get(k, "") for k in ("file", "reason", "stage", "line", "kind")}
-        numbers = {k: facts.get(k) for k in ("offset", "index")}
+        texts: dict[str, Any] = {
+            k: facts.get(k, "") for k in ("file", "reason", "stage", "line", "kind")
+        }
+        numbers: dict[str, Any] = {k: facts.get(k) for k in ("offset", "index")}
         good = all(isinstance(v, str) for v in texts.values()) and all(
             v is None or isinstance(v, int) for v in numbers.values()
         )

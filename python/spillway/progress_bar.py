@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import importlib
 import sys
 import time
 from collections.abc import Callable
@@ -53,7 +54,7 @@ class ProgressBar:
         self.label, self.total, self.unit = label, total, unit
         self._stream = sys.stderr if stream is None else stream
         self._clock = clock
-        self._display = None if shown is False else _notebook_display()
+        self._display: Any = None if shown is False else _notebook_display()
         self._shown = shown is True or (
             shown is None and (self._display is not None or _is_terminal(self._stream))
         )
@@ -149,6 +150,4 @@ def _notebook_display() -> Any:
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is None or getattr(shell, "kernel", None) is None:
         return None
-    from IPython.display import display
-
-    return display
+    return importlib.import_module("IPython.display").display

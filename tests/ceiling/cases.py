@@ -13,10 +13,10 @@ import traceback
 from pathlib import Path
 
 import spillway as sw
-from tests.ceiling import kept, refused, stages, tensors
+from tests.ceiling import checks, kept, refused, stages, tensors
 from tests.ceiling.case import CASES
 
-__all__ = ["CASES", "kept", "refused", "stages", "tensors"]
+__all__ = ["CASES", "checks", "kept", "refused", "stages", "tensors"]
 
 
 def main(name: str, limit: str, report: str) -> int:
