@@ -32,6 +32,10 @@ class SaveIterator final : public Iterator {
       Saving::Put put = saving_->put(rows, input_.position() - rows.rows(), epoch());
       use(rows.amount(put.rows));
       if (put.error.ok()) continue;
+      if (!is_position(put.error)) {
+        input_.unread(rows.slice(put.rows, rows.rows()));
+        return std::move(put.error);
+      }
       const std::int64_t done = put.rows + 1;
       if (done < rows.rows()) drop(rows.slice(done, rows.rows()), "what was saved failed");
       saving_.reset();
@@ -39,9 +43,10 @@ class SaveIterator final : public Iterator {
     }
     const std::int64_t rows = saving_->rows();
     const Status finished = saving_->finish(true);
+    if (!finished.ok() && !is_position(finished)) return finished;
     saving_.reset();
     SW_RETURN_IF_ERROR(finished);
-    SW_ASSIGN(Tensor count, make_scalar(account(), DType::kInt64, rows));
+    SW_ASSIGN(Tensor count, make_scalar(account(), DType::kInt64, rows, Buffer::Ask::kPressing));
     const Origin origin{std::make_shared<OriginScope>(), 0, rows};
     return std::optional(Chunk::from_row(stage().node().structure(), {{count}, origin}));
   }
