@@ -97,7 +97,7 @@ RowChains::RowChains(const Graph& graph) : of_step_(graph.order().size()) {
     for (const RowChain::Link& link : chain.links) note(link.step);
     const std::size_t end = std::max(chain.tail(), uses.last(graph.order()[chain.head].node.get()));
     for (std::size_t step = chain.head; step < end; ++step) {
-      const auto moved = std::ranges::stable_partition(
+      const auto moved = std::ranges::partition(
           spent_[step], [&](const Node* spent) { return !used.contains(spent); });
       spent_[end].insert(spent_[end].end(), moved.begin(), moved.end());
       spent_[step].erase(moved.begin(), moved.end());

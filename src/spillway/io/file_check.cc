@@ -4,7 +4,8 @@
 #include <array>
 #include <optional>
 
-#include "spillway/io/formats/npy.h"
+#include "spillway/io/formats/npz.h"
+#include "spillway/io/formats/tar.h"
 #include "spillway/io/formats/tfrecord.h"
 #include "spillway/io/images/image.h"
 #include "spillway/io/text_check.h"
@@ -41,6 +42,24 @@ Status check_npy(const FilePtr& file, Compression compression, const CheckRoom& 
   return read_through(file, compression, room);
 }
 
+Status check_npz(const FilePtr& file, Compression /*compression*/, const CheckRoom& room) {
+  SW_ASSIGN(const auto names, npz_names(*file, room.account));
+  for (const std::string& name : names) {
+    SW_ASSIGN(const NpyArray array, open_npz(file, name, room.account));
+    SW_RETURN_IF_ERROR(read_through(array.file, Compression::kNone, room));
+  }
+  return {};
+}
+
+Status check_tar(const FilePtr& file, Compression /*compression*/, const CheckRoom& room) {
+  SW_ASSIGN(auto stream, ByteStream::open(file, tar_compression(file->path()), room.account));
+  TarReader members(std::move(stream));
+  for (;;) {
+    SW_ASSIGN(const auto member, members.next());
+    if (!member) return {};
+  }
+}
+
 Status check_image(const FilePtr& file, Compression /*compression*/, const CheckRoom& room) {
   SW_ASSIGN(Buffer content, Buffer::allocate(room.account, file->size(), room.ask));
   SW_ASSIGN(const std::size_t got, file->read(0, {content.data(), content.size()}));
@@ -73,6 +92,8 @@ constexpr FileFormat kFormats[] = {
     {"image", kImages, is_image, check_image},
     {"tfrecord", ".tfrecord .tfrecords .tfr", is_tfrecord, check_records<read_tfrecords>},
     {"npy", ".npy", is_npy, check_npy},
+    {"npz", ".npz", nullptr, check_npz},
+    {"tar", ".tar .tgz", nullptr, check_tar},
     {"text", kTexts, nullptr, check_text},
 };
 
