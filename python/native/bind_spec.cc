@@ -397,7 +397,7 @@ void bind_spec(nb::module_& m) {
                const FunctionPtr function = n.node->function_param(param.name);
                if (function == nullptr) continue;
                out.append(nb::make_tuple(std::string(param.name), function->name(),
-                                         !function->holds_interpreter(), function->why()));
+                                         !is_python(*function), function->why()));
              }
              return out;
            })

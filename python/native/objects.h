@@ -18,6 +18,8 @@ PyObject* variant_to_python(const VariantPtr& item);  // new reference
 // from being traced.
 FunctionPtr make_function(Ref callable, StructurePtr output, std::string code, std::string name,
                           bool numpy_arguments, std::string why);
+// Whether it is one of these.
+bool is_python(const Function& function);
 
 // A callable that returns a generator, an iterable or an async generator.
 ObjectPtr make_generator(Ref callable, Ref args, StructurePtr structure, std::string code,

@@ -157,4 +157,8 @@ FunctionPtr make_function(Ref callable, StructurePtr output, std::string code, s
                                       std::move(name), numpy_arguments, std::move(why));
 }
 
+bool is_python(const Function& function) {
+  return dynamic_cast<const PyFunction*>(&function) != nullptr;
+}
+
 }  // namespace spillway::python

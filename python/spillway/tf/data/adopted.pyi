@@ -228,14 +228,6 @@ class Adopted(spillway.Dataset):
         stop_on_empty_dataset: bool = ...,
         rerandomize_each_iteration: bool | None = ...,
     ) -> Dataset: ...
-    def save(
-        self,
-        path: Any,
-        compression: str | None = ...,
-        shard_func: Callable[..., Any] | None = ...,
-        checkpoint_args: dict[str, Any] | None = ...,
-        name: str | None = ...,
-    ) -> None: ...
     def scan(
         self,
         initial_state: Any,
