@@ -85,7 +85,7 @@ def load_pil(path: str) -> Image:
     from PIL import Image as library  # type: ignore[import-not-found, unused-ignore] # noqa: N813
 
     picture = library.open(path).convert("RGB").resize((SIDE, SIDE), library.BILINEAR)
-    return np.asarray(picture).astype(np.float32) / 255
+    return np.asarray(picture).astype(np.float32) / np.float32(255)
 
 
 def augment_pil(path: str) -> Image:
@@ -98,5 +98,5 @@ def augment_pil(path: str) -> Image:
     pixels = np.asarray(part)
     if random.random() < 0.5:
         pixels = pixels[:, ::-1]
-    made: Image = (pixels.astype(np.float32) / 255 - _MEAN) / _STD
+    made: Image = (pixels.astype(np.float32) / np.float32(255) - _MEAN) / _STD
     return made

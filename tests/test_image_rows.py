@@ -31,12 +31,14 @@ def encoded(rng: np.random.Generator) -> bytes:
     """A file in one of several formats."""
     kind = int(rng.integers(0, 5))
     if kind == 0:
-        return tf.io.encode_png(picture(rng)).numpy()
-    if kind == 1:
-        return tf.io.encode_jpeg(picture(rng, 1)).numpy()
-    if kind == 2:
-        return tf.io.encode_jpeg(picture(rng), progressive=True).numpy()
-    return tf.io.encode_jpeg(picture(rng), chroma_downsampling=kind == 3).numpy()
+        file = tf.io.encode_png(picture(rng))
+    elif kind == 1:
+        file = tf.io.encode_jpeg(picture(rng, 1))
+    elif kind == 2:
+        file = tf.io.encode_jpeg(picture(rng), progressive=True)
+    else:
+        file = tf.io.encode_jpeg(picture(rng), chroma_downsampling=kind == 3)
+    return bytes(file.numpy())
 
 
 @pytest.fixture

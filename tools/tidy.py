@@ -8,8 +8,8 @@ run without it.
 
 A file that was clean stays so while nothing it depends on changed: its own text, every header of
 ours it reaches, its compile command, .clang-tidy and the tool's version. Those are hashed into the
-name of an empty file in build/tidy-cache, so the second run looks at what changed only. System
-headers are trusted to change with the compiler.
+name of an empty file in the user's cache folder, as ccache does, so that the second run looks at
+what changed only, in another clone too. System headers are trusted to change with the compiler.
 """
 
 import argparse
@@ -98,7 +98,8 @@ def main() -> int:
 
     version = subprocess.run([TIDY, "--version"], capture_output=True, check=True).stdout
     salt = version + (ROOT / ".clang-tidy").read_bytes()
-    store = ROOT / "build" / "tidy-cache"
+    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    store = Path(caches) / "spillway-tidy"
     store.mkdir(parents=True, exist_ok=True)
     wanted: dict[Path, str] = {}
     files = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorflow as tf  # type: ignore[import-not-found, unused-ignore]
+import tensorflow as tf  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 from bench.image_tasks import AREA, CROP, MEAN, RATIO, SIDE, STD, ImageCase
 from bench.tasks import Pipeline
