@@ -254,7 +254,9 @@ def _arrays() -> Iterator[Damage]:
         return Damage(name, "npy", ".npy", NPY, content(bad), says, offset, built=True)
 
     described = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }"
-    yield array("another magic", at(NPY, 0, b"PK\x03\x04\0\0"), "not an .npy file", "found")
+    yield array("another magic", at(NPY, 0, b"\x89HDF\0\0"), "not an .npy file", "found")
+    zipped = at(NPY, 0, b"PK\x03\x04\0\0")
+    yield array("an .npz named .npy", zipped, "expected an .npy file", "found a zip archive")
     yield array("an unknown version", at(NPY, 6, b"\x09"), "expected version 1 to 3, found 9")
     yield array("a header longer than the file", at(NPY, 8, b"\xff\xff"), "does not fit")
     yield array("a header that is no dictionary", at(NPY, 10, b"x"), "a dictionary must follow")

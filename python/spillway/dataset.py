@@ -241,7 +241,7 @@ class Dataset(FileSources, Operators):
     ) -> Any:
         """Folds all elements into one state, at once.
 
-        >>> import spillway as sw
+        >>> import numpy as np, spillway as sw
         >>> sw.Dataset.range(5).reduce(np.int64(0), lambda state, x: state + x)
         np.int64(10)
         """
@@ -459,7 +459,7 @@ class Dataset(FileSources, Operators):
     ) -> Dataset:
         """Batches elements of different shapes, padded to the largest or to `padded_shapes`.
 
-        >>> import spillway as sw
+        >>> import numpy as np, spillway as sw
         >>> ds = sw.Dataset.range(1, 4).map(lambda n: np.full(int(n), n),
         ...     output_signature=sw.TensorSpec((None,), "int64"))
         >>> next(iter(ds.padded_batch(3)))
