@@ -5,11 +5,11 @@
 
 namespace spillway::graph {
 
-extern const DecodeOp decode_and_crop_jpeg_call;
-extern const DecodeOp decode_bmp_call;
-extern const DecodeOp decode_image_call;
-extern const DecodeOp decode_jpeg_call;
-extern const DecodeOp decode_png_call;
+extern const DecodeOp kDecodeAndCropJpegCall;
+extern const DecodeOp kDecodeBmpCall;
+extern const DecodeOp kDecodeImageCall;
+extern const DecodeOp kDecodeJpegCall;
+extern const DecodeOp kDecodePngCall;
 
 namespace {
 
@@ -118,8 +118,8 @@ Status decode_contents(Compute& c, const DecodeCall& call) {
 }
 
 const DecodeOp* find_decode_op(const OpDef& op) {
-  for (const DecodeOp* known : {&decode_and_crop_jpeg_call, &decode_bmp_call, &decode_image_call,
-                                &decode_jpeg_call, &decode_png_call}) {
+  for (const DecodeOp* known : {&kDecodeAndCropJpegCall, &kDecodeBmpCall, &kDecodeImageCall,
+                                &kDecodeJpegCall, &kDecodePngCall}) {
     if (known->op == &op) return known;
   }
   return nullptr;

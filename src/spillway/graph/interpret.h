@@ -18,7 +18,7 @@ struct RowsRequest {
   Buffer::Ask ask;
   Call call;  // of the first row
   // [rows, ...] for each of the first results, or no value: where a chain may make it.
-  std::span<const Tensor> places = {};
+  std::span<const Tensor> places = {};  // NOLINT(readability-redundant-member-init)
 };
 struct RowsOutcome {
   std::vector<std::vector<Tensor>> rows;  // those before the first that failed

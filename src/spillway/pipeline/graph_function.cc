@@ -153,6 +153,7 @@ class GraphFunction final : public Function {
       SW_TEST_POINT("graph_function.failed");
       jitter();
       std::vector<Tensor> row;
+      row.reserve(parameters.size());
       for (std::size_t i = 0; i < parameters.size(); ++i) {
         row.push_back(i < own ? parameters[i].row(done.failed) : parameters[i]);
       }

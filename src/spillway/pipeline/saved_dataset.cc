@@ -9,6 +9,8 @@
 namespace spillway {
 namespace {
 
+constexpr std::string_view kPlain;  // not compressed
+
 using Json = nlohmann::json;
 
 constexpr int kVersion = 1;
@@ -103,10 +105,10 @@ Result<SavedDataset> parse(const std::string& folder, const std::string& text) {
   }
   out.run = json["run"].get<std::string>();
   const auto compression = json.find("compression");
-  if (compression == json.end() || (*compression != "" && *compression != "GZIP")) {
+  if (compression == json.end() || (*compression != kPlain && *compression != "GZIP")) {
     return malformed(path, "`compression` must be \"\" or \"GZIP\"");
   }
-  out.compression = *compression == "" ? Compression::kNone : Compression::kGzip;
+  out.compression = *compression == kPlain ? Compression::kNone : Compression::kGzip;
   const auto spec = json.find("element_spec");
   if (spec == json.end()) return malformed(path, "`element_spec` is missing");
   auto structure = structure_from_json(*spec);
@@ -151,9 +153,9 @@ Result<SavedDataset> read_saved(const std::string& folder) {
     if (file.error().code() == Code::kNotFound) return not_saved(folder);
     return std::move(file).status();
   }
-  static const auto& kAccount = *new AccountPtr(Budget::process().open_account("saved datasets"));
+  static const auto& account = *new AccountPtr(Budget::process().open_account("saved datasets"));
   const auto size = static_cast<std::size_t>(file.value()->size());
-  const auto room = kAccount->try_reserve(std::min(size, kMostMetadata) * kParsed);
+  const auto room = account->try_reserve(std::min(size, kMostMetadata) * kParsed);
   if (!room) {
     Status status = out_of_resource("load: ", path, ": no memory to read ", format_bytes(size),
                                     " of metadata with");

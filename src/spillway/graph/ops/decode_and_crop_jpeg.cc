@@ -46,6 +46,6 @@ extern constexpr OpDef decode_and_crop_jpeg_op{
     .effect = Effect::kFallible,
     .infer = infer,
     .compute = decode_with<call_of>};
-extern constexpr DecodeOp decode_and_crop_jpeg_call{&decode_and_crop_jpeg_op, call_of};
+extern constexpr DecodeOp kDecodeAndCropJpegCall{&decode_and_crop_jpeg_op, call_of};
 
 }  // namespace spillway::graph

@@ -22,6 +22,6 @@ extern constexpr OpDef decode_bmp_op{
     .effect = Effect::kFallible,
     .infer = infer,
     .compute = decode_with<call_of>};
-extern constexpr DecodeOp decode_bmp_call{&decode_bmp_op, call_of};
+extern constexpr DecodeOp kDecodeBmpCall{&decode_bmp_op, call_of};
 
 }  // namespace spillway::graph

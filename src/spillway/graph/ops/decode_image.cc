@@ -38,6 +38,6 @@ extern constexpr OpDef decode_image_op{.name = "decode_image",
                                        .effect = Effect::kFallible,
                                        .infer = infer,
                                        .compute = decode_with<call_of>};
-extern constexpr DecodeOp decode_image_call{&decode_image_op, call_of};
+extern constexpr DecodeOp kDecodeImageCall{&decode_image_op, call_of};
 
 }  // namespace spillway::graph

@@ -28,6 +28,6 @@ extern constexpr OpDef decode_jpeg_op{
     .effect = Effect::kFallible,
     .infer = infer,
     .compute = decode_with<call_of>};
-extern constexpr DecodeOp decode_jpeg_call{&decode_jpeg_op, call_of};
+extern constexpr DecodeOp kDecodeJpegCall{&decode_jpeg_op, call_of};
 
 }  // namespace spillway::graph

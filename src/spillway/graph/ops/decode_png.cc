@@ -31,6 +31,6 @@ extern constexpr OpDef decode_png_op{
     .effect = Effect::kFallible,
     .infer = infer,
     .compute = decode_with<call_of>};
-extern constexpr DecodeOp decode_png_call{&decode_png_op, call_of};
+extern constexpr DecodeOp kDecodePngCall{&decode_png_op, call_of};
 
 }  // namespace spillway::graph

@@ -53,7 +53,7 @@ class CsvScan {
     const __m128i feed = _mm_set1_epi8('\n');
     const __m128i turn = _mm_set1_epi8('\r');
     std::uint64_t mask = 0;
-    for (unsigned i = 0; i < 4; ++i) {
+    for (std::size_t i = 0; i < 4; ++i) {
       const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + 16 * i));
       const __m128i ends = _mm_or_si128(_mm_cmpeq_epi8(some, feed), _mm_cmpeq_epi8(some, turn));
       const __m128i cuts =

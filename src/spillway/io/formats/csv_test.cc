@@ -152,8 +152,8 @@ TEST(Csv, AnErrorNamesLineOffsetFieldExpectedAndFoundAndTheNextRecordFollows) {
              "!12: memory.file: line 3: Field 1 is required but missing in record!",
              "!13: memory.file: line 4: Expect 2 fields but have 1 in record",
              "!19: memory.file: line 5: Expect 2 fields but have more in record",
-             "!23: memory.file: line 6: Quote inside a string has to be escaped by another "
-             "quote",
+             std::string("!23: memory.file: line 6: Quote inside a string has to be escaped by ") +
+                 "another quote",
              "!31: memory.file: line 7: Unquoted fields cannot have quotes inside",
              "!35: memory.file: line 8: Field 0 in record is not a valid int32: 9999999999",
              "7|1.000000|",

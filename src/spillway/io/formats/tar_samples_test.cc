@@ -70,7 +70,8 @@ TEST(TarSamples, GroupsMembersThatFollowEachOther) {
     const std::string key = "d/" + std::to_string(i);
     const std::size_t size = i % 5 == 4 ? 20'000 : static_cast<std::size_t>(i) * 50;
     content += sample(key, size) + tar_member("readme", "no sample");
-    expect.push_back(key + ":" + key + ":" + std::string(size, key.back()));
+    expect.push_back(key);
+    expect.back().append(":").append(key).append(":").append(size, key.back());
   }
   content += tar_end();
   for (const std::int64_t rows : {1, 3, 100}) {

@@ -47,7 +47,8 @@ TEST(Tar, ReadsMembersOfAnyLength) {
     const std::string text(size, static_cast<char>('a' + expect.size()));
     const std::string name = "m" + std::to_string(size);
     content += tar_member(name, text);
-    expect.push_back(name + "=" + text);
+    expect.push_back(name);
+    expect.back().append("=").append(text);
   }
   content += tar_end();
   EXPECT_EQ(members({content}), expect);

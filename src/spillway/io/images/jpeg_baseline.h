@@ -14,7 +14,7 @@ struct JpegJob {
   ImageBytes bytes;
   RowSink* sink = nullptr;
   std::optional<CropWindow> crop = {};  // NOLINT(readability-redundant-member-init): its own window
-  Status status = {};
+  Status status = {};                   // NOLINT(readability-redundant-member-init)
   bool done = false;
 };
 

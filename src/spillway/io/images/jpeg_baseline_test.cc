@@ -182,6 +182,7 @@ TEST_F(JpegBaseline, DecodesDifferentImagesByTurns) {
   for (int at_once = 1; at_once <= 4; ++at_once) {
     std::vector<RowKeeper> rows(files.size());
     std::vector<JpegJob> jobs;
+    jobs.reserve(files.size());
     for (std::size_t i = 0; i < files.size(); ++i) jobs.push_back({bytes_of(files[i]), &rows[i]});
     decode_jpegs(jobs, {}, workspace_, at_once);
     for (std::size_t i = 0; i < files.size(); ++i) {
@@ -279,6 +280,7 @@ std::string mutated(const std::string& file, std::mt19937& random) {
 
 TEST_F(JpegBaseline, EndsForTenThousandDamagedFilesAsTheLibrary) {
   std::vector<std::string> files;
+  files.reserve(24);
   for (unsigned seed = 0; seed < 24; ++seed) {
     files.push_back(encode({.width = 17 + static_cast<int>(seed % 5) * 6,
                             .height = 12 + static_cast<int>(seed % 3) * 9,

@@ -142,7 +142,8 @@ class ParallelMapIterator final : public Iterator {
       bytes += ready.back().footprint();
       pop(some);
     }
-    largest_ = std::max(largest_, bytes / static_cast<std::size_t>(rows));
+    largest_ =
+        std::max(largest_, bytes / static_cast<std::size_t>(std::max<std::int64_t>(1, rows)));
     blocks_.note(ready.back());
     const StructurePtr structure = ready[0].structure();
     return std::optional<Chunk>(join_rows(structure, ready));
@@ -181,7 +182,7 @@ class ParallelMapIterator final : public Iterator {
   // Native rows come several to a call, where there are calls enough for all CPUs all the same.
   static std::int64_t rows_of(const Function& function, std::int64_t calls) {
     if (!function.row_by_row()) return 1;
-    const std::int64_t share = calls / (2 * Workers::usable_cpus());
+    const std::int64_t share = calls / (std::int64_t{2} * Workers::usable_cpus());
     return calls == kAutotune ? kMostTogether : std::clamp<std::int64_t>(share, 1, kMostTogether);
   }
 

@@ -95,6 +95,7 @@ class TarSamplesIterator final : public Iterator {
   Next made(std::vector<Tensor> blocks) {
     const std::int64_t rows = blocks[0].count();
     std::vector<Column> columns;
+    columns.reserve(blocks.size());
     for (Tensor& block : blocks) columns.emplace_back(std::move(block));
     const Origins origins = Origins::regular(scope_, ordinal_);
     ordinal_ += rows;
