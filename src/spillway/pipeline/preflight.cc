@@ -24,10 +24,10 @@ bool among(std::span<const std::string_view> names, const Node& node) {
   return std::ranges::find(names, node.op().name) != names.end();
 }
 
-void set(const Node& node, std::vector<Value>& params, std::string_view name, Value value) {
+void set(const Node& node, std::vector<Value>& params, std::string_view name, const Value& value) {
   const ParamList& definitions = node.op().params;
   for (std::size_t i = 0; i < definitions.size(); ++i) {
-    if (definitions[i].name == name) params[i] = std::move(value);
+    if (definitions[i].name == name) params[i] = value;
   }
 }
 

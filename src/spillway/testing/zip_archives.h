@@ -32,7 +32,7 @@ class ZipArchive {
     std::int64_t size = -1;       // of the content, in the directory; -1: the truth
     std::int64_t stored = -1;     // likewise
     std::int64_t header = -1;     // where it begins
-    std::string local_name = {};  // empty: the same
+    std::string local_name = {};  // empty: the same NOLINT(readability-redundant-member-init)
     std::int64_t local_size = -1;
     std::uint32_t crc_xor = 0;
     bool zip64 = false;  // sizes in extra fields

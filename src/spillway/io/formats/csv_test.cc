@@ -157,8 +157,8 @@ TEST(Csv, AnErrorNamesLineOffsetFieldExpectedAndFoundAndTheNextRecordFollows) {
              "!31: memory.file: line 7: Unquoted fields cannot have quotes inside",
              "!35: memory.file: line 8: Field 0 in record is not a valid int32: 9999999999",
              "7|1.000000|",
-             "!54: memory.file: line 10: Reached end of file without closing quoted field in "
-             "record"}));
+             std::string("!54: memory.file: line 10: Reached end of file without closing quoted ") +
+                 "field in record"}));
   const auto longer = records(format, std::string(1000, 'x') + ",1\n");
   ASSERT_EQ(longer.size(), 1U);
   EXPECT_TRUE(longer[0].ends_with(": " + std::string(100, 'x') + "...")) << longer[0];

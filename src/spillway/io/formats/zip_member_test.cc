@@ -101,7 +101,9 @@ TEST(ZipMember, DamageIsMetAgainAndAgain) {
 TEST(ZipMember, TakesConstantMemory) {
   Budget budget(300'000);
   ZipArchive archive;
-  archive.add("m", std::string(50'000'000, '\0'), true);
+  std::string zeros;
+  zeros.resize(50'000'000);
+  archive.add("m", zeros, true);
   const FilePtr file = file_of({archive.finished()});
   const AccountPtr account = budget.open_account("test");
   const auto members = read_zip_directory(*file, account).value();

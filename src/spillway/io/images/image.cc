@@ -40,13 +40,13 @@ Status decode_whole(const RowJob& job, Workspace& workspace) {
   PixelExtent extent;
   std::byte* pixels = nullptr;
   const auto item = static_cast<std::int64_t>(job.options.wide ? 2 : 1);
-  SW_RETURN_IF_ERROR(job.codec->decode(
-      job.bytes, job.options, workspace, [&](const PixelExtent& found) -> Result<std::byte*> {
-        extent = found;
-        SW_RETURN_IF_ERROR(job.sink->begin(extent));
-        SW_ASSIGN(pixels, workspace.allocate(static_cast<std::size_t>(extent.items() * item)));
-        return pixels;
-      }));
+  const auto room = [&](const PixelExtent& found) -> Result<std::byte*> {
+    extent = found;
+    SW_RETURN_IF_ERROR(job.sink->begin(extent));
+    SW_ASSIGN(pixels, workspace.allocate(static_cast<std::size_t>(extent.items() * item)));
+    return pixels;
+  };
+  SW_RETURN_IF_ERROR(job.codec->decode(job.bytes, job.options, workspace, room));
   return job.sink->take(pixels, extent.frames * extent.height,
                         extent.width * extent.channels * item);
 }

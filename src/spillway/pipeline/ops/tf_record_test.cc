@@ -36,6 +36,7 @@ TEST_F(TfRecordOperator, ABadFileIsOneErrorInItsPlaceAndTheNextFollows) {
 // From the second batch on their size is known: they are read side by side and shared.
 TEST_F(TfRecordOperator, ABatchOfLargeRecordsCopiesNone) {
   std::vector<std::string> records;
+  records.reserve(40);
   for (int i = 0; i < 40; ++i) {
     records.emplace_back(static_cast<std::size_t>(90'000 + 10 * i),
                          static_cast<char>('a' + i % 26));
