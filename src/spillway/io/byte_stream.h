@@ -55,7 +55,7 @@ class ByteStream {
   const FilePtr file_;
   const AccountPtr account_;
   const std::size_t buffer_size_;
-  const std::size_t direct_;  // larger pieces are not worth a copy through the buffer
+  const std::size_t direct_;            // larger pieces are not worth a copy through the buffer
   std::unique_ptr<Inflater> inflater_;  // null: not compressed
   std::uint64_t produced_ = 0;          // of the content, so far
   std::uint64_t position_ = 0;
