@@ -3,7 +3,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <new>
+#include <semaphore>
+#include <system_error>
+#include <thread>
 
 namespace spillway::python {
 namespace {
@@ -15,10 +19,42 @@ struct Dropped {
 };
 std::atomic<Dropped*> dropped{nullptr};
 
+#if PY_VERSION_HEX >= 0x030C0000
 int drop_from_interpreter(void*) {
   drop_pending_objects();
   return 0;
 }
+void ask_interpreter() { Py_AddPendingCall(drop_from_interpreter, nullptr); }
+#else
+// Before 3.12, Py_AddPendingCall looks at the state of whichever thread has the GIL, and that
+// thread may be ending. So a thread of ours takes the GIL, if nobody emptied the list meanwhile:
+// whoever comes back from the engine does.
+std::atomic<bool> asked{false};
+std::binary_semaphore& wanted() {
+  static auto& semaphore = *new std::binary_semaphore(0);
+  return semaphore;
+}
+void drop_now_and_then() {
+  for (;;) {
+    wanted().acquire();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    asked = false;
+    if (dropped.load() != nullptr) const WithGil gil;
+  }
+}
+bool start_dropping() {
+  try {
+    std::thread(drop_now_and_then).detach();
+  } catch (const std::system_error&) {
+    return false;  // the references stay until somebody enters the interpreter
+  }
+  return true;
+}
+void ask_interpreter() {
+  static const bool kStarted = start_dropping();
+  if (kStarted && !asked.exchange(true)) wanted().release();
+}
+#endif
 
 struct Kept {
   explicit Kept(PyObject* held) : object(held) {}
@@ -35,7 +71,7 @@ struct Kept {
     if (entry == nullptr) return;  // out of memory: the reference stays
     while (!dropped.compare_exchange_weak(entry->next, entry)) {
     }
-    Py_AddPendingCall(drop_from_interpreter, nullptr);
+    ask_interpreter();
   }
 };
 
@@ -69,6 +105,11 @@ WithGil::WithGil() : state_(enter()) {
 WithGil::~WithGil() {
   if (leaving) park_if_evicted();
   PyGILState_Release(state_);
+}
+
+WithoutGil::~WithoutGil() {
+  PyEval_RestoreThread(state_);
+  if (dropped.load(std::memory_order_relaxed) != nullptr) drop_pending_objects();
 }
 
 std::shared_ptr<void> keep_object(Ref object) {
