@@ -60,7 +60,7 @@ struct Convert {
 #if defined(__x86_64__)
 // Floats to halves by the machine's own conversion. The same bits as Half(float): it too rounds to
 // nearest even, and what is not a number is made the one that Half knows.
-[[gnu::target("avx512f")]] std::int64_t to_halves(const LoopArgs& args) {
+[[gnu::target("avx512f")]] std::int64_t to_halves_avx512(const LoopArgs& args) {
   const auto* in = reinterpret_cast<const float*>(args.in[0]);
   auto* out = reinterpret_cast<Half*>(args.out);
   const __m512i sign = _mm512_set1_epi32(std::numeric_limits<std::int32_t>::min());
@@ -79,6 +79,32 @@ struct Convert {
   }
   for (; i < args.n; ++i) out[i] = Half(in[i]);
   return -1;
+}
+
+[[gnu::target("avx2,f16c")]] std::int64_t to_halves_avx2(const LoopArgs& args) {
+  const auto* in = reinterpret_cast<const float*>(args.in[0]);
+  auto* out = reinterpret_cast<Half*>(args.out);
+  const __m256 sign = _mm256_castsi256_ps(_mm256_set1_epi32(std::numeric_limits<int>::min()));
+  const __m256 quiet = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000));
+  std::int64_t i = 0;
+  for (; i + 8 <= args.n; i += 8) {
+    __m256 from = _mm256_loadu_ps(in + i);
+    const __m256 nan = _mm256_cmp_ps(from, from, _CMP_UNORD_Q);
+    if (_mm256_movemask_ps(nan) != 0) [[unlikely]] {
+      from = _mm256_blendv_ps(from, _mm256_or_ps(_mm256_and_ps(from, sign), quiet), nan);
+    }
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i),
+                     _mm256_cvtps_ph(from, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  }
+  for (; i < args.n; ++i) out[i] = Half(in[i]);
+  return -1;
+}
+
+// Null: this machine has no conversion of its own.
+LoopFn to_halves() {
+  if (simd_level() == Simd::kAvx512) return to_halves_avx512;
+  const bool here = simd_level() == Simd::kAvx2 && __builtin_cpu_supports("f16c");
+  return here ? to_halves_avx2 : nullptr;
 }
 #endif
 
@@ -100,10 +126,9 @@ Status infer(Infer& c) {
 Result<Loop> loop(const Prepare& p) {
   Loop loop;
 #if defined(__x86_64__)
-  if (p.inputs[0].dtype == DType::kFloat32 && p.outputs[0].dtype == DType::kFloat16 &&
-      simd_level() == Simd::kAvx512) {
-    loop.fn = to_halves;
-    return loop;
+  if (p.inputs[0].dtype == DType::kFloat32 && p.outputs[0].dtype == DType::kFloat16) {
+    loop.fn = to_halves();
+    if (loop.fn != nullptr) return loop;
   }
 #endif
   with_type(PlainTypes(), p.inputs[0].dtype, [&]<class From>() {
