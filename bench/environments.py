@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ ROOT = Path(__file__).resolve().parent.parent
 VENVS = ROOT / "build" / "bench-venvs"
 PROJECT = "project"  # the environment the project itself is installed in
 SHARED = {"tf": ROOT / "build" / "venv-tf"}  # made by other parts of the project, if at all
+# What an environment needs of the system: the program to look for is the Debian package's name.
+SYSTEM = {"spdl": "ffmpeg"}
 
 
 def python_of(name: str) -> Path:
@@ -23,6 +26,10 @@ def python_of(name: str) -> Path:
         if not python.exists():
             raise RuntimeError("the project's environment must exist: .venv")
         return python
+    package = SYSTEM.get(name)
+    if package is not None and shutil.which(package) is None:
+        print(f"environment {name}: installing Debian's {package}", flush=True)
+        _run(["apt-get", "install", "-y", "-q", "--no-install-recommends", package])
     requirements = ROOT / "bench" / "requirements" / f"{name}.txt"
     pins = requirements.read_text().split()
     for venv in (VENVS / name, SHARED.get(name)):

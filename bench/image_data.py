@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT, COUNT = 500, 375, 2_000
 SHARDS = 4
-FOLDER = ROOT / "build" / "bench-data" / "images"
+FOLDER = ROOT / "build" / "bench-data" / "jpegs"
 _DONE = FOLDER / "complete"
 
 

@@ -31,7 +31,9 @@ def _mapped(paths: list[str], load: Callable[[str], arrays.Image]) -> Any:
             logging_level="error",
             runtime_env={"env_vars": {"PYTHONPATH": str(ROOT)}},
         )
-        ray.data.DataContext.get_current().enable_progress_bars = False
+        context = ray.data.DataContext.get_current()
+        context.enable_progress_bars = False
+        context.execution_options.preserve_order = True
     items = ray.data.from_items([{"path": path} for path in paths], override_num_blocks=16)
     return items.map(lambda row: {"image": load(row["path"])})
 
