@@ -18,4 +18,6 @@ std::int64_t coarse_now_ns() { return read(CLOCK_MONOTONIC_COARSE); }
 
 std::int64_t thread_cpu_ns() { return read(CLOCK_THREAD_CPUTIME_ID); }
 
+std::int64_t process_cpu_ns() { return read(CLOCK_PROCESS_CPUTIME_ID); }
+
 }  // namespace spillway

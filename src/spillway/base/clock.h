@@ -18,5 +18,7 @@ std::int64_t coarse_now_ns();
 
 // CPU nanoseconds of the calling thread: tells waiting from working.
 std::int64_t thread_cpu_ns();
+// Of all threads of this process.
+std::int64_t process_cpu_ns();
 
 }  // namespace spillway

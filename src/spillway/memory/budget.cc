@@ -286,7 +286,7 @@ std::size_t Budget::pool_free() const {
 }
 
 std::size_t Budget::untracked() const {
-  const std::size_t anonymous = own_anonymous_bytes();
+  const std::size_t anonymous = own_anonymous_bytes() + bytes_elsewhere();
   const std::size_t touched = touched_;
   return anonymous > touched ? anonymous - touched : 0;
 }
@@ -314,9 +314,10 @@ void Budget::refresh() {
     const std::size_t own = own_anonymous_bytes();
     // Without a cgroup limit the other processes are seen through what is still available.
     if (machine.cgroup_limit) {
-      others_ = machine.cgroup_anon.value_or(own) > own ? *machine.cgroup_anon - own : 0;
+      const std::size_t ours = own + bytes_elsewhere();
+      others_ = machine.cgroup_anon.value_or(ours) > ours ? *machine.cgroup_anon - ours : 0;
     } else {
-      const std::size_t mine = own + machine.available;
+      const std::size_t mine = own + bytes_elsewhere() + machine.available;
       others_ = container_ > mine ? container_ - mine : 0;
     }
   }

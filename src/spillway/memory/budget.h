@@ -156,6 +156,9 @@ class Budget {
   static Budget& process();
 
   void set_limit(std::size_t bytes);
+  // From now on only the limit counts, whatever the container holds: for a worker, whose memory is
+  // watched by the process that it works for.
+  void stop_watching() { watch_process_ = false; }
   std::size_t limit() const;
   std::size_t effective_limit();
   std::size_t used() const;
@@ -218,7 +221,7 @@ class Budget {
   void sub_held(Account& account, std::size_t bytes) SW_REQUIRES(mutex_);
   Status refusal(Account& account, std::size_t bytes);
 
-  const bool watch_process_;
+  std::atomic<bool> watch_process_;
   mutable Mutex mutex_;
   CondVar released_;
   std::size_t limit_ SW_GUARDED_BY(mutex_);

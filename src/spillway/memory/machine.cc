@@ -129,6 +129,11 @@ MachineMemory read_machine_memory(const std::string& root) {
   return memory;
 }
 
+std::atomic<std::size_t>& bytes_elsewhere() {
+  static std::atomic<std::size_t> bytes{0};
+  return bytes;
+}
+
 std::size_t own_anonymous_bytes() {
   static const int kFile = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
   static const pid_t kOwner = getpid();

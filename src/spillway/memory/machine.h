@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -21,6 +22,10 @@ struct MachineMemory {
 };
 
 MachineMemory read_machine_memory(const std::string& root = "");
+
+// Bytes of the process's ledger that are not its own anonymous memory: shared with workers, or
+// theirs. All of them are in physical memory and counted as touched.
+std::atomic<std::size_t>& bytes_elsewhere();
 
 // Anonymous memory of this process (resident minus file-backed): 0.5 us.
 std::size_t own_anonymous_bytes();

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "spillway/base/status.h"
+
+namespace spillway {
+
+// An owned file descriptor.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Descriptor();
+  int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+  explicit operator bool() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+// One end of a conversation between two processes: whole messages, in order, over a socket. A
+// message counts once all of it has arrived; of one that was cut off by its sender's death nothing
+// is ever seen. The end of the other process ends the conversation. One thread at a time.
+class Channel {
+ public:
+  Channel() = default;
+  explicit Channel(Descriptor socket) : socket_(std::move(socket)) {}
+  // Two ends of one.
+  static Result<std::pair<Channel, Channel>> pair();
+
+  enum class Got : std::uint8_t { kAll, kClosed, kGaveUp };
+  // Asked about every 20 ms while waiting; true: give up.
+  using GiveUp = std::function<bool()>;
+
+  // Descriptors travel with the message.
+  Got send(std::string_view message, const GiveUp& give_up, std::span<const int> fds = {});
+  Got receive(std::string& message, const GiveUp& give_up, std::vector<Descriptor>* fds = nullptr);
+  int fd() const { return socket_.get(); }
+  void close() { socket_ = Descriptor(); }
+
+ private:
+  Got wait(short events, const GiveUp& give_up) const;
+
+  Descriptor socket_;
+  std::string partial_;  // what has arrived of the message that receive() gave up waiting for
+};
+
+}  // namespace spillway

@@ -1,0 +1,62 @@
+#include "spillway/guard/death.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "spillway/testing/files.h"
+
+namespace spillway {
+namespace {
+
+using ::testing::HasSubstr;
+using Verdict = Death::Verdict;
+
+Death killed(int signal) {
+  Death death;
+  death.signal = signal;
+  death.exit_code = -1;
+  return death;
+}
+
+TEST(Death, TheVerdictFollowsTheEvidence) {
+  EXPECT_EQ(killed(SIGSEGV).verdict(), Verdict::kCrash);
+  EXPECT_EQ(killed(SIGABRT).verdict(), Verdict::kCrash);
+  EXPECT_EQ(killed(SIGKILL).verdict(), Verdict::kKilled);
+  EXPECT_EQ(killed(SIGTERM).verdict(), Verdict::kKilled);
+
+  Death oom = killed(SIGKILL);
+  oom.oom_before = 3;
+  oom.oom_after = 4;
+  oom.memory = std::size_t{2} << 30U;
+  EXPECT_EQ(oom.verdict(), Verdict::kOutOfMemory);
+  EXPECT_THAT(oom.describe(), HasSubstr("for want of memory (oom_kill of its cgroup 3 -> 4)"));
+  EXPECT_THAT(oom.describe(), HasSubstr("it held 2"));
+
+  Death slow = killed(SIGKILL);
+  slow.ours = "its deadline of 3 s";
+  slow.too_slow = true;
+  slow.oom_before = 3;
+  slow.oom_after = 4;
+  EXPECT_EQ(slow.verdict(), Verdict::kTooSlow) << "we know what we did";
+  EXPECT_THAT(slow.describe(), HasSubstr("after its deadline of 3 s"));
+
+  Death exited;
+  exited.exit_code = 7;
+  EXPECT_EQ(exited.verdict(), Verdict::kExited);
+  EXPECT_THAT(exited.describe(), HasSubstr("exit code 7"));
+}
+
+TEST(Death, OnlySomebodyElsesKillIsNobodysFault) {
+  EXPECT_TRUE(killed(SIGKILL).innocent());
+  EXPECT_FALSE(killed(SIGSEGV).innocent());
+  Death exited;
+  EXPECT_FALSE(exited.innocent());
+}
+
+TEST(Death, ACrashIsNamed) {
+  EXPECT_THAT(killed(SIGSEGV).describe(), HasSubstr("crashed (SIGSEGV, Segmentation fault)"));
+}
+
+}  // namespace
+}  // namespace spillway

@@ -1,0 +1,152 @@
+#include "spillway/guard/fork_server.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "spillway/base/clock.h"
+#include "spillway/guard/message.h"
+
+namespace spillway {
+namespace {
+
+constexpr std::int64_t kStartNs = 60'000'000'000;  // imports on a cold and busy machine
+
+// Gives up when an answer does not come for so long.
+Channel::GiveUp within(std::int64_t ns) {
+  return [until = now_ns() + ns] { return now_ns() > until; };
+}
+
+}  // namespace
+
+ForkServer::~ForkServer() {
+  const MutexLock lock(mutex_);
+  stop();
+}
+
+void ForkServer::stop() {
+  channel_.close();
+  if (pid_ > 0) {
+    ::kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  pid_ = -1;
+}
+
+Status ForkServer::start() {
+  SW_ASSIGN(auto ends, Channel::pair());
+  const int theirs = ends.second.fd();
+  std::vector<std::string> words = command_;
+  words.push_back(std::to_string(theirs));
+  std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  // Ctrl-C in a terminal is meant for the user's process alone.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  // Onto itself: stays open in the new program, and in no other that starts meanwhile.
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, theirs, theirs);
+  pid_t pid = -1;
+  const int failed =
+      posix_spawnp(&pid, arguments[0], &actions, &attributes, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (failed != 0) {
+    return out_of_resource("no process for workers (", words[0], "): ", std::strerror(failed));
+  }
+  pid_ = pid;
+  channel_ = std::move(ends.first);
+  return {};
+}
+
+Result<Spawner::Spawned> ForkServer::spawn(int shared_memory) {
+  const std::string environment = environment_ ? environment_() : "";
+  const MutexLock lock(mutex_);
+  Status failed;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (pid_ < 0) SW_RETURN_IF_ERROR(start());
+    auto spawned = ask_for_worker(shared_memory, environment);
+    if (spawned.ok()) return spawned;
+    failed = std::move(spawned).status();
+    stop();
+  }
+  return failed;
+}
+
+Result<Spawner::Spawned> ForkServer::ask_for_worker(int shared_memory,
+                                                    const std::string& environment) {
+  SW_ASSIGN(auto ends, Channel::pair());
+  std::array<int, 2> stacks{};
+  if (pipe2(stacks.data(), O_CLOEXEC) != 0) {
+    return out_of_resource("no pipe for a worker: ", std::strerror(errno));
+  }
+  Spawned out;
+  out.stacks = Descriptor(stacks[0]);
+  const Descriptor theirs(stacks[1]);
+  const std::array<int, 3> fds{ends.second.fd(), shared_memory, theirs.get()};
+  const std::string request = MessageWriter().add(Verb::kSpawn).add(environment).bytes();
+  std::string answer;
+  const Channel::GiveUp patience = within(kStartNs);
+  if (channel_.send(request, patience, fds) != Channel::Got::kAll ||
+      channel_.receive(answer, patience) != Channel::Got::kAll) {
+    return out_of_resource("the process that starts workers ended or does not answer (",
+                           command_.empty() ? "" : command_[0], ")");
+  }
+  MessageReader reader(answer);
+  const auto pid = reader.get<std::int64_t>();
+  if (!reader.ok() || pid <= 0) {
+    return out_of_resource("no further worker process: ", reader.text());
+  }
+  out.pid = static_cast<pid_t>(pid);
+  // Nobody else waits for it, so its number is its own until we say so.
+  out.pidfd = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, out.pid, 0)));
+  if (!out.pidfd) return out_of_resource("a worker's pidfd: ", std::strerror(errno));
+  out.channel = std::move(ends.first);
+  return out;
+}
+
+std::size_t ForkServer::memory() {
+  const MutexLock lock(mutex_);
+  return pid_ > 0 ? anonymous_bytes(pid_) : 0;
+}
+
+void ForkServer::rest() {
+  const MutexLock lock(mutex_);
+  stop();
+}
+
+Spawner::End ForkServer::reap(pid_t pid) {
+  const std::string request =
+      MessageWriter().add(Verb::kReap).add(static_cast<std::int64_t>(pid)).bytes();
+  std::string answer;
+  const MutexLock lock(mutex_);
+  End end;
+  if (pid_ < 0) return end;
+  const Channel::GiveUp patience = within(kStartNs);
+  if (channel_.send(request, patience) != Channel::Got::kAll ||
+      channel_.receive(answer, patience) != Channel::Got::kAll) {
+    // Its workers died with it, by the kernel's hand.
+    stop();
+    end.signal = SIGKILL;
+    return end;
+  }
+  MessageReader reader(answer);
+  const auto status = static_cast<int>(reader.get<std::int64_t>());
+  if (!reader.ok() || status < 0) return end;
+  if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
+  if (WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);
+  return end;
+}
+
+}  // namespace spillway

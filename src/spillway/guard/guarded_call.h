@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "spillway/base/mutex.h"
+#include "spillway/guard/parcel.h"
+#include "spillway/guard/watch.h"
+
+namespace spillway {
+
+// Any callable of the front's in a worker of its own, kept warm between calls. When the worker dies
+// of a call, that call fails (after its restarts) and the next one finds a new worker, set up as
+// the first was. One call at a time; whoever comes meanwhile waits.
+class GuardedCall {
+ public:
+  // `setup` is handed to every new worker before its first call. `what`: its name in messages.
+  GuardedCall(std::shared_ptr<WorkerPool> pool, std::string setup, std::string what,
+              GuardRules rules);
+  ~GuardedCall();
+
+  // The front's answer to its request; an error that the worker's front gave, or the worker's
+  // death.
+  Result<Parcel> call(const Parcel& request, const AccountPtr& account);
+  // Ends the worker; a call under way is given up.
+  void close();
+
+ private:
+  struct Answer {
+    Result<Parcel> parcel = cancelled();
+    bool died = false;
+    bool stopped = false;
+    std::string stack;
+    // What the worker was lent: nobody else's before it is known to be dead.
+    SharedMemory::Piece input;
+    SharedMemory::Piece room;
+  };
+  Status start(const AccountPtr& account) SW_REQUIRES(mutex_);
+  Status bury(const Answer& answer, int deaths, std::string_view at) SW_REQUIRES(mutex_);
+  Answer ask(const Parcel& request, const AccountPtr& account) SW_REQUIRES(mutex_);
+
+  const std::shared_ptr<WorkerPool> pool_;
+  const std::string setup_;
+  const std::string what_;
+  const GuardRules rules_;
+  std::atomic<bool> closed_{false};
+  Mutex mutex_;
+  WorkerPtr worker_ SW_GUARDED_BY(mutex_);
+  std::size_t room_ SW_GUARDED_BY(mutex_) = SharedMemory::kPage;
+};
+
+}  // namespace spillway

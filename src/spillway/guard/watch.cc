@@ -1,0 +1,102 @@
+#include "spillway/guard/watch.h"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "spillway/base/clock.h"
+#include "spillway/base/interrupt.h"
+
+namespace spillway {
+namespace {
+
+constexpr std::int64_t kSampleNs = 100'000'000;
+constexpr int kStackMs = 200;
+constexpr int kMostDoublings = 20;
+constexpr std::size_t kMostStackShown = 4096;
+
+std::atomic<GuardReport> reporter{nullptr};
+
+}  // namespace
+
+void set_guard_report(GuardReport report) { reporter = report; }
+
+Watch::Watch(WorkerPool& pool, WorkerProcess& worker, const GuardRules& rules, std::string what,
+             std::int64_t first, const std::atomic<bool>* stop)
+    : pool_(pool),
+      worker_(worker),
+      rules_(rules),
+      what_(std::move(what)),
+      first_(first),
+      stop_(stop),
+      since_(now_ns()),
+      sampled_(since_) {}
+
+bool Watch::operator()() {
+  if ((stop_ != nullptr && *stop_) || interrupted()) {
+    stopped_ = true;
+    return true;
+  }
+  const std::int64_t now = now_ns();
+  const std::int64_t row = worker_.beat().row;
+  if (row != row_) {
+    row_ = row;
+    since_ = now;
+    reports_ = 0;
+  }
+  if (now - sampled_ > kSampleNs) {
+    sampled_ = now;
+    pool_.sample(worker_);
+  }
+  const double waited = static_cast<double>(now - since_) / 1e9;
+  if (rules_.timeout_s > 0 && waited > rules_.timeout_s) {
+    stack_ = worker_.stack(kStackMs);
+    std::ostringstream text;
+    text << "its deadline of " << rules_.timeout_s << " s";
+    worker_.kill(text.str(), true);
+    return true;
+  }
+  // Twice as long before each further report.
+  const int doublings = std::min(reports_, kMostDoublings);
+  if (waited > rules_.report_after_s * static_cast<double>(std::int64_t{1} << doublings)) {
+    ++reports_;
+    report(waited);
+  }
+  return false;
+}
+
+void Watch::report(double waited) {
+  const GuardReport tell = reporter;
+  if (tell == nullptr) return;
+  std::ostringstream text;
+  text << what_ << ": worker " << worker_.pid() << " has worked ";
+  if (first_ >= 0) text << "on element " << first_ + std::max<std::int64_t>(row_, 0) << " ";
+  text << "for " << waited << " s";
+  const std::string stack = worker_.stack(kStackMs);
+  if (!stack.empty()) text << ". It is here:\n" << stack;
+  tell(text.str());
+}
+
+Status worker_died(const Death& death, pid_t pid, int attempts, std::string_view at,
+                   const std::string& stack) {
+  std::ostringstream text;
+  text << "worker " << pid << " " << death.describe() << " at " << at;
+  if (attempts > 1) text << ", and so did " << attempts - 1 << " before it";
+  text << ".";
+  const std::string& where = stack.empty() ? death.stack : stack;
+  if (!where.empty()) text << " Where it was:\n" << where.substr(0, kMostStackShown);
+  ErrorInfo info;
+  info.kind = ErrorKind::kData;
+  info.code = Code::kUnavailable;
+  info.type = "WorkerDied";
+  if (death.verdict() == Death::Verdict::kOutOfMemory) info.code = Code::kResourceExhausted;
+  if (death.verdict() == Death::Verdict::kTooSlow) {
+    info.code = Code::kDeadlineExceeded;
+    info.type = "StallError";
+  }
+  info.message = text.str();
+  info.attempts = attempts;
+  return Status(std::move(info));
+}
+
+}  // namespace spillway

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "spillway/guard/worker_pool.h"
+
+namespace spillway {
+
+// How user code in a worker is watched.
+struct GuardRules {
+  double timeout_s = 0;        // for one element, then its worker is ended; 0: never
+  int restarts = 1;            // further attempts for an element whose worker died
+  int most = 0;                // calls at a time; 0: as many as the CPUs the process may use
+  double report_after_s = 30;  // an element under way for so long is reported, again and again
+};
+
+// Told what a user should know while it lasts; called on any thread, without locks of ours.
+using GuardReport = void (*)(const std::string& text);
+void set_guard_report(GuardReport report);
+
+// Looks at a worker while its answer is waited for: Channel's `give_up`. Ends it at its deadline,
+// reports when nothing moves, and keeps the ledger up to date on what it holds.
+class Watch {
+ public:
+  // `what` it does, in words; `first` is the number of its first element, -1: it has none.
+  Watch(WorkerPool& pool, WorkerProcess& worker, const GuardRules& rules, std::string what,
+        std::int64_t first, const std::atomic<bool>* stop);
+
+  // Whether to stop waiting; then the worker was killed, or nobody wants the answer.
+  bool operator()();
+  // The latter.
+  bool stopped() const { return stopped_; }
+  // Where the worker was when it was ended for its deadline.
+  const std::string& stack() const { return stack_; }
+
+ private:
+  void report(double waited);
+
+  WorkerPool& pool_;
+  WorkerProcess& worker_;
+  const GuardRules& rules_;
+  const std::string what_;
+  const std::int64_t first_;
+  const std::atomic<bool>* const stop_;
+  std::int64_t since_;
+  std::int64_t sampled_;
+  std::int64_t row_ = -1;
+  int reports_ = 0;
+  bool stopped_ = false;
+  std::string stack_;
+};
+
+// The error for a request whose worker died of it, `attempts` times. `stack`: as above.
+Status worker_died(const Death& death, pid_t pid, int attempts, std::string_view at,
+                   const std::string& stack);
+
+}  // namespace spillway

@@ -1,0 +1,146 @@
+#include "spillway/guard/worker_pool.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "spillway/memory/machine.h"
+
+namespace spillway {
+namespace {
+
+// Address space for what is on its way: more than the budget ever allows to be there at once.
+std::size_t address_space(Budget& budget) {
+  constexpr std::size_t kLeast = std::size_t{1} << 30U;
+  constexpr std::size_t kMost = std::size_t{1} << 40U;
+  return std::clamp(budget.limit() * 4, kLeast, kMost);
+}
+// What a forked worker has of its own before it was given anything (measured: 5.6 MB).
+constexpr std::size_t kWorkerBytes = std::size_t{6} << 20U;
+
+}  // namespace
+
+WorkerPool::WorkerPool(Budget& budget, std::shared_ptr<Spawner> spawner)
+    : spawner_(std::move(spawner)), account_(budget.open_account("workers")) {
+  auto memory = SharedMemory::create(budget, address_space(budget));
+  if (memory.ok()) {
+    memory_ = std::move(memory).value();
+  } else {
+    ready_ = std::move(memory).status();
+  }
+  pressure_ =
+      budget.on_pressure(ReclaimOrder::kDroppableCache, [this](std::size_t) { return end_idle(); });
+}
+
+WorkerPool::~WorkerPool() {
+  pressure_.reset();
+  end_idle();
+}
+
+WorkerPool::Calling::Calling(WorkerPool& pool) : pool_(pool) {
+  const MutexLock lock(pool_.mutex_);
+  pool_.most_calling_ = std::max(pool_.most_calling_, ++pool_.calling_);
+}
+
+WorkerPool::Calling::~Calling() {
+  const MutexLock lock(pool_.mutex_);
+  --pool_.calling_;
+  pool_.came_back_.notify_all();
+}
+
+Result<WorkerPtr> WorkerPool::take(Which which, const Channel::GiveUp& give_up) {
+  if (!ready_.ok()) return ready_;
+  if (which == Which::kAny) {
+    bool gave_up = false;
+    WorkerPtr worker = take_idle(give_up, gave_up);
+    if (worker != nullptr) return worker;
+    if (gave_up) return cancelled();
+  }
+  return start();
+}
+
+WorkerPtr WorkerPool::take_idle(const Channel::GiveUp& give_up, bool& gave_up) {
+  for (;;) {
+    {
+      const MutexLock lock(mutex_);
+      if (!idle_.empty()) {
+        WorkerPtr worker = std::move(idle_.back());
+        idle_.pop_back();
+        return worker;
+      }
+      if (calling_ <= 1 || account_->try_reserve(kWorkerBytes)) return nullptr;
+      came_back_.wait_for(mutex_, std::chrono::milliseconds(20));
+    }
+    gave_up = give_up && give_up();
+    if (gave_up) return nullptr;
+  }
+}
+
+Result<WorkerPtr> WorkerPool::start() {
+  SharedMemory::Piece beat = memory_->take(account_, sizeof(Beat));
+  if (!beat) return out_of_resource("shared memory: no address is left for another worker");
+  SW_ASSIGN(Spawner::Spawned spawned, spawner_->spawn(memory_->fd()));
+  auto worker = std::make_unique<WorkerProcess>(spawner_, std::move(spawned), std::move(beat),
+                                                memory_, alive_);
+  ++started_;
+  sample(*worker);
+  const std::size_t held = spawner_->memory();
+  const MutexLock lock(mutex_);
+  if (held > spawner_paid_.bytes()) {
+    bytes_elsewhere() += held - spawner_paid_.bytes();
+    spawner_paid_.release();
+    spawner_paid_ = account_->charge(held);
+    spawner_paid_.touch();
+  }
+  return worker;
+}
+
+std::size_t WorkerPool::sample(WorkerProcess& worker) {
+  const std::size_t bytes = kWorkerBytes + worker.sample_memory();
+  // Small changes are not worth the budget's lock.
+  if (bytes > worker.paid() || bytes + kWorkerBytes / 4 < worker.paid()) {
+    worker.pay({});
+    worker.pay(account_->charge(bytes));
+  }
+  return bytes;
+}
+
+void WorkerPool::give_back(WorkerPtr worker) {
+  const bool grown = sample(*worker) > kRecycleAt || worker->kept_bytes() > kMostKept;
+  WorkerPtr dropped;
+  const MutexLock lock(mutex_);
+  if (!grown) idle_.push_back(std::move(worker));
+  // As many as have been busy at once: a pass gives back those that it takes again.
+  if (idle_.size() > most_calling_) {
+    dropped = std::move(idle_.front());
+    idle_.pop_front();
+  }
+  came_back_.notify_all();
+}
+
+std::size_t WorkerPool::idle() const {
+  const MutexLock lock(mutex_);
+  return idle_.size();
+}
+
+std::size_t WorkerPool::end_idle() {
+  std::deque<WorkerPtr> ended;
+  {
+    const MutexLock lock(mutex_);
+    ended.swap(idle_);
+    most_calling_ = std::max<std::size_t>(calling_, 1);
+  }
+  std::size_t bytes = 0;
+  for (const WorkerPtr& worker : ended) bytes += worker->paid();
+  ended.clear();
+  // One that starts at this moment is killed with it, and started again by whoever called it.
+  if (*alive_ > 0) return bytes;
+  spawner_->rest();
+  const MutexLock lock(mutex_);
+  bytes += spawner_paid_.bytes();
+  bytes_elsewhere() -= spawner_paid_.bytes();
+  spawner_paid_.release();
+  return bytes;
+}
+
+}  // namespace spillway

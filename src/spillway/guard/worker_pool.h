@@ -1,0 +1,75 @@
+#pragma once
+
+#include <deque>
+#include <memory>
+
+#include "spillway/base/mutex.h"
+#include "spillway/guard/worker_process.h"
+
+namespace spillway {
+
+using WorkerPtr = std::unique_ptr<WorkerProcess>;
+
+// The workers of this process. Whoever calls one has it alone meanwhile; how many there are at a
+// time is for the callers to say. Thread-safe.
+class WorkerPool {
+ public:
+  // Private bytes above which a worker is ended after its call: it leaks, or kept too much.
+  static constexpr std::size_t kRecycleAt = std::size_t{1} << 30U;
+  // The same for bytes of its inputs that code in it still refers to.
+  static constexpr std::size_t kMostKept = std::size_t{64} << 20U;
+
+  WorkerPool(Budget& budget, std::shared_ptr<Spawner> spawner);
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  // Exists while a call needs workers, one after the other.
+  class Calling {
+   public:
+    explicit Calling(WorkerPool& pool);
+    ~Calling();
+    Calling(const Calling&) = delete;
+    Calling& operator=(const Calling&) = delete;
+
+   private:
+    WorkerPool& pool_;
+  };
+  // kAny: one that waits for work, or a new one; where there is no room for that and others are
+  // calling, theirs is waited for until `give_up` says otherwise (kCancelled).
+  enum class Which : std::uint8_t { kAny, kFresh };
+  Result<WorkerPtr> take(Which which = Which::kAny, const Channel::GiveUp& give_up = nullptr);
+  // One that answered its last request whole.
+  void give_back(WorkerPtr worker);
+  // Charges what it holds now; returns it.
+  std::size_t sample(WorkerProcess& worker);
+
+  const std::shared_ptr<SharedMemory>& memory() const { return memory_; }
+  const Status& ready() const { return ready_; }
+  const AccountPtr& account() const { return account_; }
+  std::size_t idle() const;
+  std::int64_t started() const { return started_.load(); }
+  // Ends those that nobody uses, and what starts them if there are no others; returns the bytes
+  // they held.
+  std::size_t end_idle();
+
+ private:
+  Result<WorkerPtr> start();
+  WorkerPtr take_idle(const Channel::GiveUp& give_up, bool& gave_up);
+
+  const std::shared_ptr<Spawner> spawner_;
+  const AccountPtr account_;
+  std::shared_ptr<SharedMemory> memory_;
+  Status ready_;  // why there is no memory_
+  std::atomic<std::int64_t> started_{0};
+  const std::shared_ptr<std::atomic<int>> alive_ = std::make_shared<std::atomic<int>>(0);
+  mutable Mutex mutex_;
+  CondVar came_back_;
+  std::size_t calling_ SW_GUARDED_BY(mutex_) = 0;
+  std::size_t most_calling_ SW_GUARDED_BY(mutex_) = 1;
+  Reservation spawner_paid_ SW_GUARDED_BY(mutex_);
+  std::deque<WorkerPtr> idle_ SW_GUARDED_BY(mutex_);  // the last one used last
+  Budget::Registration pressure_;
+};
+
+}  // namespace spillway

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_set>
+
+#include "spillway/guard/channel.h"
+#include "spillway/guard/death.h"
+#include "spillway/guard/shared_memory.h"
+
+namespace spillway {
+
+// A page that a worker and its parent share: where it is, for whoever has to say later.
+struct Beat {
+  std::atomic<std::int64_t> row{-1};  // of the rows of its call; -1: none
+};
+
+// Memory of a process that no file is behind; 0: it is gone.
+std::size_t anonymous_bytes(pid_t pid);
+
+// Starts processes and hears of their end.
+class Spawner {
+ public:
+  struct Spawned {
+    pid_t pid = -1;
+    Descriptor pidfd;
+    Channel channel;
+    Descriptor stacks;  // what faulthandler writes can be read here
+  };
+  struct End {
+    int signal = 0;
+    int exit_code = -1;
+  };
+  virtual ~Spawner() = default;
+  virtual Result<Spawned> spawn(int shared_memory) = 0;
+  // Of a process that has ended: it is not asked about before.
+  virtual End reap(pid_t pid) = 0;
+  // Bytes it holds itself to be able to start them.
+  virtual std::size_t memory() { return 0; }
+  // Gives those up until the next start; only while none of its processes lives.
+  virtual void rest() {}
+};
+
+// One worker, from the side of the process that it works for. One thread at a time.
+class WorkerProcess {
+ public:
+  WorkerProcess(std::shared_ptr<Spawner> spawner, Spawner::Spawned spawned,
+                SharedMemory::Piece beat, std::shared_ptr<SharedMemory> memory,
+                std::shared_ptr<std::atomic<int>> alive);
+  // Ends it, if it still runs.
+  ~WorkerProcess();
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  pid_t pid() const { return spawned_.pid; }
+  Channel& channel() { return spawned_.channel; }
+  SharedMemory& memory() const { return *memory_; }
+  Beat& beat() const { return *beat_; }
+  std::uint64_t beat_offset() const { return beat_piece_.offset(); }
+
+  // What it was given once and keeps.
+  bool knows(std::uint64_t id) const { return known_.contains(id); }
+  void learn(std::uint64_t id) { known_.insert(id); }
+
+  // What its users have agreed on with it.
+  std::shared_ptr<void>& conversation() { return conversation_; }
+
+  // Bytes that code in it still refers to: nobody else's until it ends.
+  void keep(SharedMemory::Piece piece);
+  std::size_t kept_bytes() const { return kept_bytes_; }
+
+  // Private bytes it holds now, and as reported by the last sample; charged by the pool.
+  std::size_t sample_memory();
+  void pay(Reservation paid);
+  std::size_t paid() const { return paid_.bytes(); }
+
+  // Where its threads are, as faulthandler tells it; empty: it did not answer in time.
+  std::string stack(int wait_ms);
+  // `ours` goes into the verdict; `too_slow`: for a deadline.
+  void kill(std::string ours, bool too_slow);
+  // Waits for its end (and sees to it), then says what is known of it.
+  Death bury();
+
+ private:
+  bool ended(int wait_ms) const;
+  std::string read_stacks(int wait_ms) const;
+
+  const std::shared_ptr<Spawner> spawner_;
+  const std::shared_ptr<SharedMemory> memory_;
+  const std::shared_ptr<std::atomic<int>> alive_;  // how many there are
+  Spawner::Spawned spawned_;
+  SharedMemory::Piece beat_piece_;
+  Beat* const beat_;
+  std::unordered_set<std::uint64_t> known_;
+  std::shared_ptr<void> conversation_;
+  std::vector<SharedMemory::Piece> kept_;
+  std::size_t kept_bytes_ = 0;
+  std::optional<std::uint64_t> oom_before_;
+  std::size_t sampled_ = 0;
+  std::size_t at_start_ = 0;  // pages it shares with the process it was forked from
+  Reservation paid_;
+  std::string ours_;
+  bool too_slow_ = false;
+  bool buried_ = false;
+};
+
+}  // namespace spillway

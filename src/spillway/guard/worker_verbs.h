@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "spillway/base/status.h"
+#include "spillway/guard/message.h"
+
+namespace spillway {
+
+// What a process and its workers say to each other. kLoad gives a function for later; kCall calls
+// one for some rows, kParcel hands the front a request of its own; a generator is started, asked
+// for rows and closed. A worker answers all but kLoad with kDone, or first with kNeed where the
+// room it was given does not hold the results; then it gets kRoom.
+enum class WorkerVerb : std::uint8_t {
+  kLoad = 1,
+  kCall,
+  kParcel,
+  kStartGenerator,
+  kFillGenerator,
+  kCloseGenerator,
+  kRoom,
+  kDone,
+  kNeed,
+};
+
+// The facts of an error travel, and its cause as far as the front can carry it.
+struct CauseCarrier {
+  std::string (*write)(const std::shared_ptr<void>& cause) = nullptr;
+  std::shared_ptr<void> (*read)(std::string_view bytes) = nullptr;
+};
+// Set once, before the first worker.
+CauseCarrier& cause_carrier();
+
+void write_status(const Status& status, MessageWriter& out);
+Status read_status(MessageReader& in);
+
+}  // namespace spillway
