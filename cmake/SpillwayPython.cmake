@@ -10,10 +10,12 @@ nanobind_add_module(_native NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE
   python/native/arrays.cc
   python/native/bind_graph.cc
   python/native/bind_access.cc
+  python/native/bind_guarded.cc
   python/native/bind_iterator.cc
   python/native/bind_files.cc
   python/native/bind_memory.cc
   python/native/bind_spec.cc
+  python/native/bind_workers.cc
   python/native/file_watch.cc
   python/native/module.cc
   python/native/nest.cc

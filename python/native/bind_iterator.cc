@@ -300,6 +300,7 @@ void shut_down() {
     for (Consumer* consumer : open) consumer->close();
   }
   close_accesses();
+  end_workers();
   leave_interpreter();
 }
 

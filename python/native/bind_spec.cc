@@ -10,6 +10,7 @@
 #include "objects.h"
 #include "spillway/pipeline/dataset_template.h"
 #include "spillway/pipeline/file_rows.h"
+#include "spillway/pipeline/guarded_function.h"
 #include "spillway/pipeline/operator.h"
 #include "spillway/pipeline/preflight.h"
 
@@ -195,6 +196,18 @@ StructurePtr structure_of(nb::handle native_structure) {
   return structure_or_null(native_structure);
 }
 
+// Here or in a worker.
+static bool runs_python(const Function& function) {
+  return is_python(function) || dynamic_cast<const GuardedFunction*>(&function) != nullptr;
+}
+
+FunctionPtr function_of(nb::handle native_function) {
+  return nb::cast<NativeFunction&>(native_function).function;
+}
+ObjectPtr object_of(nb::handle native_object) {
+  return nb::cast<NativeObject&>(native_object).object;
+}
+nb::object object_to_python(ObjectPtr object) { return nb::cast(NativeObject{std::move(object)}); }
 nb::object function_to_python(FunctionPtr function) {
   return nb::cast(NativeFunction{std::move(function)});
 }
@@ -344,6 +357,7 @@ void bind_spec(nb::module_& m) {
       },
       nb::arg("callable"), nb::arg("output").none(), nb::arg("code"), nb::arg("name"),
       nb::arg("numpy") = false, nb::arg("why") = "");
+  m.def("is_python", [](const NativeFunction& f) { return is_python(*f.function); });
   nb::class_<NativeObject>(m, "Object", "Something the engine carries for Python.");
   m.def(
       "generator",
@@ -397,7 +411,7 @@ void bind_spec(nb::module_& m) {
                const FunctionPtr function = n.node->function_param(param.name);
                if (function == nullptr) continue;
                out.append(nb::make_tuple(std::string(param.name), function->name(),
-                                         !is_python(*function), function->why()));
+                                         !runs_python(*function), function->why()));
              }
              return out;
            })

@@ -15,6 +15,9 @@ PyObject* element_to_python(const ElementPtr& element);  // None for null
 
 StructurePtr structure_of(nanobind::handle native_structure);
 nanobind::object function_to_python(FunctionPtr function);
+FunctionPtr function_of(nanobind::handle native_function);
+ObjectPtr object_of(nanobind::handle native_object);
+nanobind::object object_to_python(ObjectPtr object);
 
 // Throws the Python exception for an error of the engine's through nanobind.
 [[noreturn]] void throw_status(const Status& error);
@@ -29,6 +32,8 @@ T value_or_throw(Result<T> result) {
 bool poll_signals();
 // Before the interpreter ends: stops and closes every random access that is still alive.
 void close_accesses();
+// The same for workers that nobody uses.
+void end_workers();
 
 void bind_access(nanobind::module_& m);
 void bind_spec(nanobind::module_& m);
@@ -37,5 +42,7 @@ void bind_operators(nanobind::module_& m);
 void bind_iterator(nanobind::module_& m);
 void bind_memory(nanobind::module_& m);
 void bind_files(nanobind::module_& m);
+void bind_workers(nanobind::module_& m);
+void bind_guarded(nanobind::module_& m);
 
 }  // namespace spillway::python

@@ -28,6 +28,8 @@ NB_MODULE(_native, m) {
   bind_iterator(m);
   bind_memory(m);
   bind_files(m);
+  bind_workers(m);
+  bind_guarded(m);
   m.def("register_types", [](nb::dict given) {
     const auto get = [&](const char* key) { return Ref::borrow(given[key].ptr()); };
     PythonTypes& all = types();

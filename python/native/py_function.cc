@@ -80,6 +80,7 @@ class PyFunction final : public Function {
     std::size_t bytes = 0;
     for (std::int64_t i = 0; i < rows.rows(); ++i) {
       if (i > 0 && (bytes >= context.bytes || now_ns() >= context.deadline_ns)) break;
+      if (context.at != nullptr) *context.at = i;
       Taken taken;
       if (!call_one(*rows.structure(), rows.row(i), known, context, taken)) {
         outcome.error = status_from_exception();

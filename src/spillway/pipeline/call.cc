@@ -63,6 +63,7 @@ Function::Outcome call_rows(Stage& stage, Function& function, const Chunk& rows,
                             RowGatherer* batch) {
   std::vector<Chunk> parts;
   std::int64_t done = 0;
+  std::int64_t cpu_ns = 0;
   Status failed;
   while (done < rows.rows()) {
     const Chunk rest = rows.slice(done, rows.rows());
@@ -73,7 +74,9 @@ Function::Outcome call_rows(Stage& stage, Function& function, const Chunk& rows,
       context.deadline_ns = now_ns() + demand->time_ns;
     }
     context.batch = batch;
+    context.stop = &stage.run().stop();
     auto outcome = function.call(rest, context);
+    cpu_ns += outcome.cpu_ns;
     const std::int64_t made = outcome.out.rows();
     if (made > 0) parts.push_back(std::move(outcome.out));
     done += made;
@@ -85,7 +88,9 @@ Function::Outcome call_rows(Stage& stage, Function& function, const Chunk& rows,
     while (!outcome.error.ok() && attempts <= policy.retries && !stage.run().stop()) {
       back_off(stage.run(), pause);
       pause *= 2;
-      outcome = function.call(alone, {stage.account(), first_index + done, epoch});
+      CallContext again{stage.account(), first_index + done, epoch};
+      again.stop = &stage.run().stop();
+      outcome = function.call(alone, again);
       ++attempts;
     }
     if (!outcome.error.ok()) {
@@ -99,6 +104,7 @@ Function::Outcome call_rows(Stage& stage, Function& function, const Chunk& rows,
   }
   Function::Outcome result;
   result.error = std::move(failed);
+  result.cpu_ns = cpu_ns;
   if (!parts.empty()) {
     const StructurePtr structure = parts[0].structure();
     result.out = (parts.size() == 1 ? std::move(parts[0]) : join_rows(structure, parts))

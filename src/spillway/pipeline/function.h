@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,7 +19,9 @@ struct CallContext {
   // call; never before one row is done.
   std::size_t bytes = SIZE_MAX;
   std::int64_t deadline_ns = INT64_MAX;
-  RowGatherer* batch = nullptr;  // results may be made in their places there
+  RowGatherer* batch = nullptr;             // results may be made in their places there
+  const std::atomic<bool>* stop = nullptr;  // set: the results are not wanted any more
+  std::atomic<std::int64_t>* at = nullptr;  // told the row that is being called
 };
 
 // The seam behind which a user's function lives: a chunk in, a chunk out. Semantics are exactly
@@ -29,6 +32,7 @@ class Function {
   struct Outcome {
     Chunk out;     // results of the rows before the failing or the first left one; no origins
     Status error;  // of row out.rows(), when not ok
+    std::int64_t cpu_ns = 0;  // spent in another process
   };
   virtual ~Function() = default;
 

@@ -28,6 +28,7 @@ class TestFunction final : public Function {
     std::size_t bytes = 0;
     for (std::int64_t i = 0; i < rows.rows(); ++i) {
       if (i > 0 && bytes >= context.bytes) break;
+      if (context.at != nullptr) *context.at = i;
       // As a native function does for its result: so that it can be refused.
       if (auto room = context.account->reserve(64); !room.ok()) {
         outcome.error = std::move(room).status();

@@ -30,15 +30,16 @@ TEST(CastOp, ConvertsAsTheMachineDoes) {
             .expect = {of(DType::kFloat16, {2}, {1, inf})}});
 }
 
-// Around every half there is: its own value, what lies just beside it and in the middle to the next,
-// and numbers that are none. Vectors and their rest have the bits of the plain conversion.
+// Around every half there is: its own value, what lies just beside it and in the middle to the
+// next, and numbers that are none. Vectors and their rest have the bits of the plain conversion.
 TEST(CastOp, HalvesHaveTheBitsOfThePlainConversion) {
   std::vector<std::uint32_t> bits;
   for (std::uint32_t half = 0; half < 0x10000; ++half) {
     graph::Half h;
     h.bits = static_cast<std::uint16_t>(half);
     const auto exact = std::bit_cast<std::uint32_t>(static_cast<float>(h));
-    for (const std::uint32_t more : {0U, 1U, 0xfffU, 0x1000U, 0x1001U}) bits.push_back(exact + more);
+    for (const std::uint32_t more : {0U, 1U, 0xfffU, 0x1000U, 0x1001U})
+      bits.push_back(exact + more);
   }
   bits.push_back(0x7f800001);  // signalling
   bits.push_back(0xffffffff);

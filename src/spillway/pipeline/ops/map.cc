@@ -202,6 +202,7 @@ class ParallelMapIterator final : public Iterator {
         outcome = call_rows(*shared.stage, *shared.function, task.rows.slice(at, rows),
                             task.index + at, shared.epoch, nullptr, placed ? &places : nullptr);
       }
+      task.cpu_ns += outcome.cpu_ns;
       at += outcome.out.rows();
       refused = !outcome.error.ok() && !is_position(outcome.error);
       if (refused) {
@@ -214,7 +215,7 @@ class ParallelMapIterator final : public Iterator {
     }
     if (!refused) task.rows = Chunk();
     task.wall_ns = now_ns() - wall;
-    task.cpu_ns = thread_cpu_ns() - cpu;
+    task.cpu_ns += thread_cpu_ns() - cpu;
     const MutexLock lock(shared.mutex);
     task.done = true;
     shared.finished.notify_all();

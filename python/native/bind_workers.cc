@@ -1,0 +1,199 @@
+// Worker processes: the pool on this side, the loop on theirs.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "bindings.h"
+#include "objects.h"
+#include "spillway/guard/fork_server.h"
+#include "spillway/guard/worker_pool.h"
+#include "spillway/guard/worker_verbs.h"
+#include "spillway/pipeline/guarded_function.h"
+#include "spillway/pipeline/guarded_generator.h"
+#include "spillway/pipeline/worker_loop.h"
+#include "workers.h"
+
+namespace nb = nanobind;
+
+namespace spillway::python {
+namespace {
+
+// What Python code of the package does for both sides.
+struct Hooks {
+  Ref environment;      // () -> bytes: what a worker must know of this process
+  Ref write_exception;  // exception -> bytes
+  Ref read_exception;   // bytes -> exception
+  Ref report;           // str -> None
+};
+Hooks& hooks() {
+  static auto& all = *new Hooks;
+  return all;
+}
+
+std::string bytes_of(PyObject* object) {
+  if (object == nullptr || PyBytes_Check(object) == 0) {
+    PyErr_Clear();
+    return "";
+  }
+  return {PyBytes_AS_STRING(object), static_cast<std::size_t>(PyBytes_GET_SIZE(object))};
+}
+
+std::string write_cause(const std::shared_ptr<void>& cause) {
+  const WithGil gil;
+  const Ref made =
+      Ref::steal(PyObject_CallOneArg(hooks().write_exception.get(), kept_object(cause)));
+  return bytes_of(made.get());
+}
+
+std::shared_ptr<void> read_cause(std::string_view bytes) {
+  const WithGil gil;
+  const Ref given =
+      Ref::steal(PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
+  Ref made = Ref::steal(PyObject_CallOneArg(hooks().read_exception.get(), given.get()));
+  PyErr_Clear();
+  return made ? keep_object(std::move(made)) : nullptr;
+}
+
+std::string environment() {
+  const WithGil gil;
+  const Ref made = Ref::steal(PyObject_CallNoArgs(hooks().environment.get()));
+  return bytes_of(made.get());
+}
+
+void report(const std::string& text) {
+  const WithGil gil;
+  const Ref shown = Ref::steal(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+  const Ref done = Ref::steal(PyObject_CallOneArg(hooks().report.get(), shown.get()));
+  if (!done) PyErr_WriteUnraisable(nullptr);
+}
+
+// The workers of this process; null before any was asked for.
+std::shared_ptr<WorkerPool>& pool() {
+  static auto& one = *new std::shared_ptr<WorkerPool>;
+  return one;
+}
+
+// `load(bytes)` gives the callable, and whether it takes NumPy's values.
+Result<FunctionPtr> load_function(PyObject* load, std::string_view bytes, StructurePtr output,
+                                  std::string name) {
+  const WithGil gil;
+  const Ref given =
+      Ref::steal(PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
+  Ref callable = Ref::steal(PyObject_CallOneArg(load, given.get()));
+  if (!callable) return status_from_exception();
+  return make_function(std::move(callable), std::move(output), "", std::move(name), false, "");
+}
+
+// The same for a generator: `load(bytes)` gives the callable and its arguments.
+Result<std::shared_ptr<GeneratorFactory>> load_generator(PyObject* load, std::string_view bytes,
+                                                         StructurePtr output, std::string name) {
+  const WithGil gil;
+  const Ref given =
+      Ref::steal(PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
+  const Ref pair = Ref::steal(PyObject_CallOneArg(load, given.get()));
+  if (!pair) return status_from_exception();
+  if (PyTuple_Check(pair.get()) == 0 || PyTuple_GET_SIZE(pair.get()) != 2) {
+    return internal_bug("a generator travels with its arguments");
+  }
+  return std::static_pointer_cast<GeneratorFactory>(make_generator(
+      Ref::borrow(PyTuple_GET_ITEM(pair.get(), 0)), Ref::borrow(PyTuple_GET_ITEM(pair.get(), 1)),
+      std::move(output), "", std::move(name)));
+}
+
+void serve(int channel, int memory, const nb::object& load, const nb::object& answer) {
+  auto shared = value_or_throw(SharedMemory::open(memory));
+  const Ref loader = Ref::borrow(load.ptr());
+  const Ref server = Ref::borrow(answer.ptr());
+  WorkerFront front;
+  front.load = [&loader](std::string_view bytes, StructurePtr output, std::string name) {
+    return load_function(loader.get(), bytes, std::move(output), std::move(name));
+  };
+  front.begin = [&loader](std::string_view bytes, StructurePtr output, std::string name) {
+    return load_generator(loader.get(), bytes, std::move(output), std::move(name));
+  };
+  front.serve = [&server](const Parcel& request) { return serve_parcel(server.get(), request); };
+  const WithoutGil unlocked;
+  Budget::process().stop_watching();
+  WorkerLoop loop(Channel(Descriptor(channel)), std::move(shared), Budget::process(),
+                  std::move(front));
+  loop.run();
+}
+
+}  // namespace
+
+const std::shared_ptr<WorkerPool>& worker_pool(const std::vector<std::string>& command) {
+  if (pool() == nullptr) {
+    pool() = std::make_shared<WorkerPool>(Budget::process(),
+                                          std::make_shared<ForkServer>(command, environment));
+  }
+  return pool();
+}
+
+void end_workers() {
+  if (pool() == nullptr) return;
+  const WithoutGil unlocked;
+  pool()->end_idle();
+}
+
+void bind_workers(nb::module_& m) {
+  m.def(
+      "set_worker_hooks",
+      [](nb::object environment_hook, nb::object write, nb::object read, nb::object tell) {
+        hooks() = {Ref::borrow(environment_hook.ptr()), Ref::borrow(write.ptr()),
+                   Ref::borrow(read.ptr()), Ref::borrow(tell.ptr())};
+        cause_carrier() = {write_cause, read_cause};
+        set_guard_report(report);
+      },
+      nb::arg("environment"), nb::arg("write_exception"), nb::arg("read_exception"),
+      nb::arg("report"));
+  m.def(
+      "guarded_function",
+      [](nb::handle function, const nb::bytes& travels, const std::vector<std::string>& command,
+         double timeout, int restarts, int most, double report_after) {
+        return function_to_python(std::make_shared<GuardedFunction>(
+            function_of(function), std::string(travels.c_str(), travels.size()),
+            worker_pool(command), GuardRules{timeout, restarts, most, report_after}));
+      },
+      nb::arg("function"), nb::arg("travels"), nb::arg("command"), nb::arg("timeout"),
+      nb::arg("restarts"), nb::arg("most"), nb::arg("report_after"),
+      "A Python function of the engine's, run in worker processes.");
+  m.def(
+      "guarded_generator",
+      [](nb::handle generator, const nb::bytes& travels, nb::handle structure,
+         const std::vector<std::string>& command, double timeout, int restarts,
+         double report_after) {
+        return object_to_python(std::make_shared<GuardedGeneratorFactory>(
+            std::dynamic_pointer_cast<GeneratorFactory>(object_of(generator)),
+            std::string(travels.c_str(), travels.size()),
+            structure.is_none() ? nullptr : structure_of(structure), worker_pool(command),
+            GuardRules{timeout, restarts, 1, report_after}));
+      },
+      nb::arg("generator"), nb::arg("travels"), nb::arg("structure").none(), nb::arg("command"),
+      nb::arg("timeout"), nb::arg("restarts"), nb::arg("report_after"),
+      "A generator of the engine's, run in a worker process.");
+  m.def("serve", &serve, nb::arg("channel"), nb::arg("memory"), nb::arg("load"), nb::arg("answer"),
+        "A worker's life: returns when the process that it works for is gone.");
+  m.def(
+      "die_with_parent",
+      [](int parent) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) _exit(1);
+      },
+      "Killed as soon as the process that forked this one is gone.");
+  m.def("end_idle_workers", &end_workers, "Ends those that nobody uses.");
+  m.def(
+      "workers",
+      [] {
+        nb::dict out;
+        out["started"] = pool() == nullptr ? 0 : pool()->started();
+        out["idle"] = pool() == nullptr ? 0 : pool()->idle();
+        return out;
+      },
+      "How many workers were started, and how many wait for work.");
+}
+
+}  // namespace spillway::python

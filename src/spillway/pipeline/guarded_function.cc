@@ -1,0 +1,233 @@
+#include "spillway/pipeline/guarded_function.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <utility>
+
+#include "spillway/base/bytes.h"
+#include "spillway/base/clock.h"
+#include "spillway/base/interrupt.h"
+#include "spillway/base/mutant.h"
+#include "spillway/base/workers.h"
+#include "spillway/guard/exchange.h"
+#include "spillway/guard/worker_verbs.h"
+#include "spillway/pipeline/row_message.h"
+
+namespace spillway {
+namespace {
+
+constexpr int kMostKills = 1000;  // from outside, of workers at one element
+constexpr std::size_t kMostBlamed = 4096;
+constexpr std::size_t kLeastRoom = 16 * 1024;
+constexpr std::int64_t kCallNs = 5'000'000;  // results wait no longer for those after them
+
+// What the two sides have told each other so far.
+struct Conversation {
+  RowSender sender;
+  RowReceiver receiver;
+  std::size_t room = kLeastRoom;  // that the last results took
+};
+
+Conversation& conversation_with(WorkerProcess& worker) {
+  std::shared_ptr<void>& place = worker.conversation();
+  if (place == nullptr) place = std::make_shared<Conversation>();
+  return *static_cast<Conversation*>(place.get());
+}
+
+std::uint64_t next_id() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+}  // namespace
+
+GuardedFunction::GuardedFunction(FunctionPtr inner, std::string travels,
+                                 std::shared_ptr<WorkerPool> pool, GuardRules rules)
+    : inner_(std::move(inner)),
+      travels_(std::move(travels)),
+      pool_(std::move(pool)),
+      rules_(rules),
+      id_(next_id()) {}
+
+std::string GuardedFunction::why() const {
+  const std::string inner = inner_->why();
+  return "runs in worker processes" + (inner.empty() ? "" : "; " + inner);
+}
+
+class GuardedFunction::Turn {
+ public:
+  Turn(GuardedFunction& function, const std::atomic<bool>* stop) : function_(function) {
+    const int most = function_.rules_.most > 0 ? function_.rules_.most : Workers::usable_cpus();
+    const MutexLock lock(function_.mutex_);
+    while (function_.running_ >= most) {
+      if ((stop != nullptr && *stop) || interrupted()) return;
+      function_.ended_.wait_for(function_.mutex_, std::chrono::milliseconds(20));
+    }
+    ++function_.running_;
+    came_ = true;
+  }
+  ~Turn() {
+    if (!came_) return;
+    const MutexLock lock(function_.mutex_);
+    --function_.running_;
+    function_.ended_.notify_all();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  bool came() const { return came_; }
+
+ private:
+  GuardedFunction& function_;
+  bool came_ = false;
+};
+
+Function::Outcome GuardedFunction::call(const Chunk& rows, const CallContext& context) {
+  const Turn turn(*this, context.stop);
+  if (turn.came()) return call_in_turn(rows, context);
+  Outcome stopped;
+  stopped.error = cancelled();
+  return stopped;
+}
+
+Function::Outcome GuardedFunction::call_in_turn(const Chunk& rows, const CallContext& context) {
+  const WorkerPool::Calling calling(*pool_);
+  const auto give_up = [&context] {
+    return (context.stop != nullptr && *context.stop) || interrupted();
+  };
+  Outcome failed;
+  Chunk some = rows;
+  const Element first(context.epoch, context.first_index);
+  int deaths = deaths_of(first);
+  int kills = 0;
+  for (;;) {
+    // What has killed a worker is called alone in a fresh one.
+    if (deaths > 0) some = rows.slice(0, 1);
+    auto worker =
+        pool_->take(deaths > 0 ? WorkerPool::Which::kFresh : WorkerPool::Which::kAny, give_up);
+    if (!worker.ok()) {
+      failed.error = std::move(worker).status();
+      return failed;
+    }
+    Answer answer = ask(*worker.value(), some, context);
+    if (!answer.died) {
+      pool_->give_back(std::move(worker).value());
+      if (deaths > 0) acquit(first);
+      return std::move(answer.outcome);
+    }
+    if (answer.stopped) worker.value()->kill("nobody waits for it any more", false);
+    const std::int64_t row = worker.value()->beat().row;
+    const Death death = worker.value()->bury();
+    if (answer.stopped) {
+      failed.error = cancelled();
+      return failed;
+    }
+    const bool innocent = death.innocent() && ++kills < kMostKills;
+    if (row > 0 && row < some.rows()) {
+      if (!innocent) note_death({context.epoch, context.first_index + row}, 1);
+      some = rows.slice(0, row);
+      continue;
+    }
+    if (innocent && !mutant("not_run_again")) continue;
+    if (++deaths > rules_.restarts) {
+      acquit(first);
+      failed.error =
+          worker_died(death, worker.value()->pid(), deaths, "this element", answer.stack);
+      return failed;
+    }
+    note_death(first, deaths);
+  }
+}
+
+GuardedFunction::Answer GuardedFunction::ask(WorkerProcess& worker, const Chunk& rows,
+                                             const CallContext& context) {
+  Answer answer;
+  Conversation& talk = conversation_with(worker);
+  Watch watch(*pool_, worker, rules_, name(), context.first_index, context.stop);
+  worker.beat().row = -1;
+  SharedMemory& memory = worker.memory();
+  answer.input = memory.take(context.account, RowSender::room_for(rows));
+  answer.room = memory.take(context.account, talk.room);
+  if (!answer.input || !answer.room) {
+    answer.outcome.error = out_of_resource("shared memory: no address is left for ",
+                                           format_bytes(RowSender::room_for(rows)));
+    return answer;
+  }
+  const std::int64_t left =
+      context.deadline_ns == INT64_MAX
+          ? kCallNs
+          : std::clamp<std::int64_t>(context.deadline_ns - now_ns(), 0, kCallNs);
+  MessageWriter message;
+  message.add(WorkerVerb::kCall).add(id_).add(worker.beat_offset()).add(context.first_index);
+  message.add(context.epoch).add(static_cast<std::uint64_t>(context.bytes)).add(left);
+  message.add(answer.room.offset());
+  message.add(static_cast<std::uint64_t>(answer.room.bytes().size()));
+  answer.outcome.error =
+      talk.sender.add(rows, answer.input.offset(), answer.input.bytes(), message);
+  if (!answer.outcome.error.ok()) return answer;
+
+  std::string got;
+  const bool known = worker.knows(id_) || load(worker, watch);
+  if (!known || !exchange(worker, watch, context.account, message.bytes(), answer.room, got)) {
+    answer.died = true;
+    answer.stopped = watch.stopped();
+    answer.stack = watch.stack();
+    return answer;
+  }
+  talk.room = answer.room.bytes().size();
+  answer.outcome = read_answer(worker, got, context.account, std::move(answer.room), answer.input);
+  return answer;
+}
+
+bool GuardedFunction::load(WorkerProcess& worker, Watch& watch) {
+  worker.learn(id_);
+  MessageWriter message;
+  message.add(WorkerVerb::kLoad).add(id_).add(std::string_view(travels_));
+  message.add(std::string_view(name()));
+  write_structure(output(), message);
+  return worker.channel().send(message.bytes(), std::ref(watch)) == Channel::Got::kAll;
+}
+
+Function::Outcome GuardedFunction::read_answer(WorkerProcess& worker, const std::string& answer,
+                                               const AccountPtr& account, SharedMemory::Piece room,
+                                               SharedMemory::Piece& input) {
+  Outcome outcome;
+  MessageReader in(answer);
+  in.get<WorkerVerb>();
+  if (in.get<std::uint8_t>() != 0) {
+    MessageReader rows(in.text());
+    auto made = conversation_with(worker).receiver.own(rows, account, std::move(room));
+    if (made.ok()) {
+      outcome.out = std::move(made).value();
+    } else {
+      outcome.error = std::move(made).status();
+    }
+  }
+  // Bytes that the user's code still refers to in the worker are not given to anybody else.
+  if (in.get<std::uint8_t>() != 0) worker.keep(std::move(input));
+  outcome.cpu_ns = in.get<std::int64_t>();
+  Status error = read_status(in);
+  if (!in.ok()) error = internal_bug("a worker's answer arrived damaged");
+  if (outcome.error.ok()) outcome.error = std::move(error);
+  return outcome;
+}
+
+int GuardedFunction::deaths_of(Element element) {
+  const MutexLock lock(mutex_);
+  const auto found = deaths_.find(element);
+  return found == deaths_.end() ? 0 : found->second;
+}
+
+void GuardedFunction::note_death(Element element, int deaths) {
+  const MutexLock lock(mutex_);
+  deaths_[element] = deaths;
+  if (deaths_.size() > kMostBlamed) deaths_.erase(deaths_.begin());
+}
+
+void GuardedFunction::acquit(Element element) {
+  const MutexLock lock(mutex_);
+  deaths_.erase(element);
+}
+
+}  // namespace spillway

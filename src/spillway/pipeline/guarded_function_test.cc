@@ -1,0 +1,300 @@
+#include "spillway/pipeline/guarded_function.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "spillway/base/test_point.h"
+#include "spillway/pipeline/worker_loop.h"
+#include "spillway/testing/pipelines.h"
+
+namespace spillway {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::i64;
+using testing::i64_spec;
+using testing::Values;
+
+// Counters that children share with the test.
+struct Shared {
+  std::atomic<int> calls{0};
+  std::atomic<int> deaths{0};
+};
+Shared& shared() {
+  static auto* const kPlace =
+      new (mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Shared;
+  return *kPlace;
+}
+
+bool first_time() { return shared().deaths.fetch_add(1) == 0; }
+
+// What workers can do, by the name that travels: "kind:element".
+FunctionPtr load_by_name(std::string_view name) {
+  const std::size_t colon = name.find(':');
+  const std::string kind(name.substr(0, colon));
+  const std::int64_t at = std::stoll(std::string(name.substr(colon + 1)));
+  return testing::fn(i64_spec(), [kind, at](const Values& in) -> Result<Values> {
+    ++shared().calls;
+    if (kind == "slow") usleep(100);
+    const std::int64_t x = *in[0].as<std::int64_t>();
+    if (x == at) {
+      if (kind == "segv") raise(SIGSEGV);
+      if (kind == "kill once" && first_time()) raise(SIGKILL);
+      if (kind == "segv once" && first_time()) raise(SIGSEGV);
+      if (kind == "exit") _exit(3);
+      if (kind == "hang") pause();
+      if (kind == "fail") return bad_data(Code::kDataLoss, "element ", x, " is bad");
+    }
+    return Values{i64(x * 10)};
+  });
+}
+
+// Workers forked from the test program itself; `point` kills the first that comes there.
+class Forks final : public Spawner {
+ public:
+  explicit Forks(std::string point = "") : point_(std::move(point)) {}
+
+  Result<Spawned> spawn(int memory) override {
+    SW_ASSIGN(auto ends, Channel::pair());
+    const pid_t pid = fork();
+    if (pid == 0) live(std::move(ends.second), memory);
+    Spawned out;
+    out.pid = pid;
+    out.pidfd = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    out.channel = std::move(ends.first);
+    {
+      const MutexLock lock(mutex_);
+      pids_.push_back(pid);
+    }
+    return out;
+  }
+  End reap(pid_t pid) override {
+    {
+      const MutexLock lock(mutex_);
+      std::erase(pids_, pid);
+    }
+    int status = 0;
+    End end;
+    if (waitpid(pid, &status, 0) != pid) return end;
+    if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
+    if (WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);
+    return end;
+  }
+  // Kills one that was not reaped yet.
+  bool kill_one(std::size_t which) {
+    const MutexLock lock(mutex_);
+    if (pids_.empty()) return false;
+    return ::kill(pids_[which % pids_.size()], SIGKILL) == 0;
+  }
+
+ private:
+  [[noreturn]] void live(Channel channel, int memory) const {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    Budget budget(std::size_t{256} << 20U);
+    const ScopedTestPoint armed(point_, [] {
+      if (first_time()) raise(SIGKILL);
+    });
+    WorkerFront front;
+    front.load = [](std::string_view bytes, const StructurePtr&,
+                    const std::string&) -> Result<FunctionPtr> { return load_by_name(bytes); };
+    WorkerLoop loop(std::move(channel), SharedMemory::open(dup(memory)).value(), budget,
+                    std::move(front));
+    loop.run();
+    _exit(0);
+  }
+
+  const std::string point_;
+  Mutex mutex_;
+  std::vector<pid_t> pids_ SW_GUARDED_BY(mutex_);
+};
+
+class Guarded : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    shared().calls = 0;
+    shared().deaths = 0;
+  }
+  static Chunk numbers(std::int64_t first, std::int64_t count) {
+    std::vector<Row> rows;
+    rows.reserve(static_cast<std::size_t>(count));
+    for (std::int64_t i = 0; i < count; ++i) rows.push_back(Row{{i64(first + i)}, {}});
+    return Chunk::from_rows(i64_spec(), std::move(rows));
+  }
+  std::shared_ptr<GuardedFunction> function(const std::string& travels, GuardRules rules = {},
+                                            const std::string& point = "") {
+    forks = std::make_shared<Forks>(point);
+    pool = std::make_shared<WorkerPool>(budget, forks);
+    return std::make_shared<GuardedFunction>(testing::fn(i64_spec(), nullptr), travels, pool,
+                                             rules);
+  }
+  // Calls until every row has a result or an error; the values, errors as -1.
+  std::vector<std::int64_t> call_all(GuardedFunction& guarded, std::int64_t count) {
+    std::vector<std::int64_t> out;
+    while (static_cast<std::int64_t>(out.size()) < count) {
+      const auto done = static_cast<std::int64_t>(out.size());
+      const CallContext context{account, done, 0};
+      const auto outcome = guarded.call(numbers(done, count - done), context);
+      for (std::int64_t i = 0; i < outcome.out.rows(); ++i) {
+        out.push_back(*outcome.out.row(i).values[0].as<std::int64_t>());
+      }
+      if (!outcome.error.ok()) {
+        errors.push_back(outcome.error);
+        out.push_back(-1);
+      }
+    }
+    return out;
+  }
+  static std::vector<std::int64_t> tenfold(std::int64_t count, std::int64_t bad = -1) {
+    std::vector<std::int64_t> out;
+    out.reserve(static_cast<std::size_t>(count));
+    for (std::int64_t i = 0; i < count; ++i) out.push_back(i == bad ? -1 : i * 10);
+    return out;
+  }
+
+  Budget budget{std::size_t{256} << 20U};
+  AccountPtr account = budget.open_account("stage");
+  std::shared_ptr<Forks> forks;
+  std::shared_ptr<WorkerPool> pool;
+  std::vector<Status> errors;
+};
+
+TEST_F(Guarded, RowsComeBackInOrderFromOneWorker) {
+  EXPECT_EQ(call_all(*function("plain:-1"), 1000), tenfold(1000));
+  EXPECT_EQ(pool->started(), 1);
+  EXPECT_EQ(shared().calls, 1000);
+}
+
+TEST_F(Guarded, AnErrorOfTheFunctionIsTheElementsError) {
+  EXPECT_EQ(call_all(*function("fail:7"), 20), tenfold(20, 7));
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_EQ(errors[0].code(), Code::kDataLoss);
+  EXPECT_THAT(std::string(errors[0].message()), HasSubstr("element 7 is bad"));
+  EXPECT_EQ(pool->started(), 1);
+}
+
+TEST_F(Guarded, AnElementThatCrashesIsTriedAloneThenFailsAloneAndIsNamed) {
+  EXPECT_EQ(call_all(*function("segv:7"), 20), tenfold(20, 7));
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_EQ(errors[0].info().type, "WorkerDied");
+  EXPECT_EQ(errors[0].code(), Code::kUnavailable);
+  EXPECT_EQ(errors[0].kind(), ErrorKind::kData);
+  EXPECT_THAT(std::string(errors[0].message()), HasSubstr("crashed (SIGSEGV"));
+  EXPECT_THAT(std::string(errors[0].message()), HasSubstr("and so did 1 before it"));
+}
+
+TEST_F(Guarded, ACrashThatDoesNotComeBackCostsNothing) {
+  EXPECT_EQ(call_all(*function("segv once:7"), 20), tenfold(20));
+  EXPECT_TRUE(errors.empty());
+}
+
+TEST_F(Guarded, SomebodyElsesKillCostsNothing) {
+  for (const std::string kind : {"kill once:7", "kill once:0"}) {
+    SetUp();
+    EXPECT_EQ(call_all(*function(kind, {.restarts = 0}), 20), tenfold(20)) << kind;
+    EXPECT_TRUE(errors.empty()) << kind;
+    EXPECT_GE(shared().deaths, 1) << kind;
+  }
+}
+
+TEST_F(Guarded, WithoutRestartsTheFirstCrashCounts) {
+  EXPECT_EQ(call_all(*function("segv once:0", {.restarts = 0}), 3), tenfold(3, 0));
+}
+
+TEST_F(Guarded, AFunctionThatEndsItsProcessIsNamed) {
+  EXPECT_EQ(call_all(*function("exit:2"), 5), tenfold(5, 2));
+  EXPECT_THAT(std::string(errors.at(0).message()), HasSubstr("exit code 3"));
+}
+
+TEST_F(Guarded, AnElementThatHangsIsEndedAtItsDeadline) {
+  EXPECT_EQ(call_all(*function("hang:3", {.timeout_s = 0.2, .restarts = 0}), 6), tenfold(6, 3));
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_EQ(errors[0].info().type, "StallError");
+  EXPECT_EQ(errors[0].code(), Code::kDeadlineExceeded);
+}
+
+TEST_F(Guarded, AStallIsReportedWhileItLasts) {
+  static std::atomic<int> reports{0};
+  static std::string text;
+  reports = 0;
+  set_guard_report([](const std::string& told) {
+    if (reports++ == 0) text = told;
+  });
+  call_all(*function("hang:1", {.timeout_s = 0.5, .restarts = 0, .report_after_s = 0.1}), 3);
+  set_guard_report(nullptr);
+  EXPECT_GE(reports, 2);
+  EXPECT_THAT(text, HasSubstr("has worked on element 1"));
+}
+
+TEST_F(Guarded, AStoppedRunDoesNotWait) {
+  const auto guarded = function("hang:0");
+  std::atomic<bool> stop{false};
+  CallContext context{account, 0, 0};
+  context.stop = &stop;
+  std::thread stopper([&stop] {
+    while (shared().calls == 0) std::this_thread::yield();
+    stop = true;
+  });
+  const auto outcome = guarded->call(numbers(0, 1), context);
+  stopper.join();
+  EXPECT_EQ(outcome.error.code(), Code::kCancelled);
+}
+
+// A worker dies once at every step of the protocol: nothing is lost and nothing comes twice.
+TEST_F(Guarded, ADeathAtAnyStepLosesNothing) {
+  for (const std::string point : {"worker has a call", "worker has results",
+                                  "worker writes results", "worker has answered"}) {
+    SetUp();
+    EXPECT_EQ(call_all(*function("plain:-1", {}, point), 50), tenfold(50)) << point;
+    EXPECT_TRUE(errors.empty()) << point;
+#ifdef SW_TEST_POINTS
+    // The last step is after the answer: the worker may still be on its way there.
+    for (int i = 0; i < 5000 && shared().deaths == 0; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_GE(shared().deaths, 1) << point;
+#endif
+  }
+}
+
+TEST_F(Guarded, KillsAtRandomLoseNothing) {
+  const auto guarded = function("slow:-1");
+  std::atomic<bool> done{false};
+  std::atomic<int> kills{0};
+  std::thread killer([&] {
+    for (std::size_t i = 0; !done; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      if (forks->kill_one(i)) ++kills;
+    }
+  });
+  const auto got = call_all(*guarded, 2'000);
+  done = true;
+  killer.join();
+  EXPECT_EQ(got, tenfold(2'000));
+  EXPECT_TRUE(errors.empty());
+  EXPECT_GT(kills, 2);
+}
+
+TEST_F(Guarded, NothingIsHeldWhenAllIsDone) {
+  {
+    const auto guarded = function("segv:7");
+    call_all(*guarded, 20);
+    EXPECT_EQ(account->held(), 0U);
+    pool->end_idle();
+  }
+  pool->memory()->drop_idle();
+  EXPECT_EQ(pool->account()->held(), 0U);
+  EXPECT_EQ(budget.used(), 0U);
+}
+
+}  // namespace
+}  // namespace spillway

@@ -1,0 +1,276 @@
+#include "spillway/pipeline/guarded_generator.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <utility>
+
+#include "spillway/base/clock.h"
+#include "spillway/base/mutant.h"
+#include "spillway/guard/exchange.h"
+#include "spillway/guard/worker_verbs.h"
+#include "spillway/pipeline/row_message.h"
+#include "spillway/tensor/fingerprint.h"
+
+namespace spillway {
+namespace {
+
+constexpr int kMostKills = 1000;  // from outside, at one element
+constexpr std::int64_t kItemsCompared = 1024;
+constexpr std::size_t kLeastRoom = 64 * 1024;
+constexpr std::int64_t kCareful = 1024;        // rows: no request asks for more
+constexpr std::int64_t kPassNs = 100'000'000;  // between looks while delivered rows are passed
+
+class GuardedGenerator final : public Generator {
+ public:
+  GuardedGenerator(std::string travels, StructurePtr structure, std::shared_ptr<WorkerPool> pool,
+                   const GuardRules& rules, std::string name, AccountPtr account)
+      : travels_(std::move(travels)),
+        structure_(std::move(structure)),
+        pool_(std::move(pool)),
+        rules_(rules),
+        name_(std::move(name)),
+        account_(std::move(account)) {}
+
+  // Lets the generator close itself, if it answers at all.
+  ~GuardedGenerator() override {
+    if (worker_ == nullptr) return;
+    GuardRules hasty = rules_;
+    hasty.timeout_s = 0.1;
+    Watch watch(*pool_, *worker_, hasty, name_, -1, nullptr);
+    SharedMemory::Piece room;
+    std::string answer;
+    const std::string request = MessageWriter().add(WorkerVerb::kCloseGenerator).bytes();
+    if (exchange(*worker_, watch, account_, request, room, answer)) {
+      pool_->give_back(std::move(worker_));
+    }
+  }
+
+  Filled fill(GrowingRows& block, std::int64_t deadline_ns,
+              const std::atomic<bool>& stop) override {
+    for (;;) {
+      if (stop) return {};
+      bool died = false;
+      std::string stack;
+      if (worker_ == nullptr) {
+        Status failed = start(stop, died, stack);
+        if (!failed.ok()) return ended(std::move(failed));
+      }
+      if (!died) {
+        // Soon after a death rows come one by one: those before the next one are not lost with it.
+        const std::int64_t left = made_ < careful_until_ ? 1 : block.capacity() - block.added();
+        const std::int64_t time = std::max<std::int64_t>(deadline_ns - now_ns(), 0);
+        Ask ask = request(left, time, &stop);
+        if (ask.answered) return publish(std::move(ask), block);
+        if (ask.stopped) {
+          worker_ = nullptr;
+          return {};
+        }
+        stack = std::move(ask.stack);
+      }
+      const WorkerPtr dead = std::move(worker_);
+      if (dead == nullptr) return {};  // stopped
+      const pid_t pid = dead->pid();
+      const Death death = dead->bury();
+      if (died_at_ != made_) deaths_ = kills_ = 0;
+      died_at_ = made_;
+      careful_until_ = made_ + kCareful;
+      if (death.innocent() && ++kills_ < kMostKills) continue;
+      if (++deaths_ > rules_.restarts) {
+        return ended(worker_died(death, pid, deaths_, "this element of the generator", stack));
+      }
+    }
+  }
+
+  std::string last_file() const override { return last_file_; }
+
+ private:
+  struct Ask {
+    bool answered = false;
+    bool stopped = false;
+    std::string stack;
+    Filled filled;
+    Chunk rows;
+  };
+
+  Filled ended(Status error) {
+    Filled filled;
+    filled.more = More::kError;
+    filled.error = std::move(error);
+    filled.finished = true;
+    return filled;
+  }
+
+  // A fresh worker whose generator is where this one was. `died`: it did not get there.
+  Status start(const std::atomic<bool>& stop, bool& died, std::string& stack) {
+    SW_ASSIGN(worker_, pool_->take());
+    receiver_ = RowReceiver();
+    MessageWriter message;
+    message.add(WorkerVerb::kStartGenerator).add(std::string_view(travels_));
+    message.add(std::string_view(name_));
+    write_structure(structure_, message);
+    Watch watch(*pool_, *worker_, rules_, name_, -1, &stop);
+    SharedMemory::Piece none;
+    std::string answer;
+    if (!exchange(*worker_, watch, account_, message.bytes(), none, answer)) {
+      return lost(watch, died, stack);
+    }
+    MessageReader in(answer);
+    in.get<WorkerVerb>();
+    Status failed = read_status(in);
+    if (!failed.ok()) {
+      pool_->give_back(std::move(worker_));
+      return failed;
+    }
+    std::int64_t passed = mutant("repeated_after_death") ? made_ : 0;
+    while (passed < made_) {
+      Ask ask = request(made_ - passed, kPassNs, &stop);
+      if (!ask.answered) {
+        died = true;
+        stack = ask.stack;
+        if (ask.stopped) worker_ = nullptr;
+        return {};
+      }
+      const std::int64_t rows = ask.rows.rows();
+      passed += rows + (ask.filled.more == More::kError ? 1 : 0);
+      const bool over = ask.filled.more == More::kEnd || ask.filled.finished;
+      const bool same = passed < made_ || last_print_ == 0 ||
+                        (rows > 0 && print_of(ask.rows, rows - 1) == last_print_);
+      if ((over && passed < made_) || !same) return not_replayable(passed);
+    }
+    return {};
+  }
+
+  Status lost(const Watch& watch, bool& died, std::string& stack) {
+    died = true;
+    stack = watch.stack();
+    if (watch.stopped()) worker_ = nullptr;
+    return {};
+  }
+
+  Status not_replayable(std::int64_t passed) {
+    worker_ = nullptr;
+    Status status = Status::error(
+        ErrorKind::kUser, Code::kFailedPrecondition, "the generator's worker died after ", made_,
+        " elements, and started again it does not yield the same: they differ by element ", passed,
+        ". Nothing was repeated or left out. Make it start from what it reads (seed its random "
+        "numbers, open its files anew)");
+    status.edit().type = "GeneratorNotReplayable";
+    return status;
+  }
+
+  // Up to `rows` rows, within about `time_ns`.
+  Ask request(std::int64_t rows, std::int64_t time_ns, const std::atomic<bool>* stop) {
+    Ask ask;
+    Watch watch(*pool_, *worker_, rules_, name_, made_, stop);
+    worker_->beat().row = -1;
+    lent_ = worker_->memory().take(account_, room_);
+    SharedMemory::Piece& room = lent_;
+    MessageWriter message;
+    message.add(WorkerVerb::kFillGenerator).add(worker_->beat_offset()).add(rows).add(time_ns);
+    message.add(room ? room.offset() : 0);
+    message.add(static_cast<std::uint64_t>(room ? room.bytes().size() : 0));
+    std::string answer;
+    if (!exchange(*worker_, watch, account_, message.bytes(), room, answer)) {
+      ask.stopped = watch.stopped();
+      ask.stack = watch.stack();
+      return ask;
+    }
+    room_ = room ? room.bytes().size() : kLeastRoom;
+    ask.answered = true;
+    read(answer, std::move(lent_), ask);
+    return ask;
+  }
+
+  void read(const std::string& answer, SharedMemory::Piece room, Ask& ask) {
+    MessageReader in(answer);
+    in.get<WorkerVerb>();
+    ask.filled.more = in.get<More>();
+    ask.filled.finished = in.get<std::uint8_t>() != 0;
+    last_file_ = in.text();
+    Status damaged;
+    if (in.get<std::uint8_t>() != 0) {
+      MessageReader rows(in.text());
+      auto made = receiver_.own(rows, account_, std::move(room));
+      if (made.ok()) {
+        ask.rows = std::move(made).value();
+      } else {
+        damaged = std::move(made).status();
+      }
+    }
+    ask.filled.error = read_status(in);
+    if (!in.ok()) damaged = internal_bug("a worker's answer arrived damaged");
+    if (!damaged.ok()) {
+      ask.filled.error = std::move(damaged);
+      ask.filled.more = More::kError;
+      ask.filled.finished = true;
+    }
+  }
+
+  Filled publish(Ask ask, GrowingRows& block) {
+    const std::int64_t rows = ask.rows.rows();
+    for (std::int64_t i = 0; i < rows; ++i) {
+      std::vector<Tensor> values = ask.rows.row(i).values;
+      if (block.structure() == nullptr) block.learn(ask.rows.structure());
+      if (!block.in_block()) {
+        block.publish(std::move(values));
+        continue;
+      }
+      for (std::size_t c = 0; c < values.size(); ++c) {
+        if (values[c].bytes() > 0) {
+          std::memcpy(block.slot(c), values[c].data(), values[c].bytes());
+        }
+      }
+      block.publish();
+    }
+    if (rows > 0) last_print_ = print_of(ask.rows, rows - 1);
+    made_ += rows;
+    if (ask.filled.more == More::kError) {
+      ++made_;
+      last_print_ = 0;
+    }
+    return std::move(ask.filled);
+  }
+
+  static std::uint64_t print_of(const Chunk& rows, std::int64_t row) {
+    Fnv64 hash;
+    for (const Tensor& value : rows.row(row).values) add_fingerprint(hash, value, kItemsCompared);
+    return hash.value() | 1;
+  }
+
+  const std::string travels_;
+  const StructurePtr structure_;
+  const std::shared_ptr<WorkerPool> pool_;
+  const GuardRules rules_;
+  const std::string name_;
+  const AccountPtr account_;
+  SharedMemory::Piece lent_;  // to the worker: nobody else's before that is known to be dead
+  WorkerPtr worker_;
+  RowReceiver receiver_;
+  std::size_t room_ = kLeastRoom;
+  std::int64_t made_ = 0;  // rows and errors delivered
+  std::uint64_t last_print_ = 0;
+  std::int64_t died_at_ = -1;
+  std::int64_t careful_until_ = 0;
+  int deaths_ = 0;
+  int kills_ = 0;
+  std::string last_file_;
+};
+
+}  // namespace
+
+GuardedGeneratorFactory::GuardedGeneratorFactory(std::shared_ptr<GeneratorFactory> inner,
+                                                 std::string travels, StructurePtr structure,
+                                                 std::shared_ptr<WorkerPool> pool, GuardRules rules)
+    : inner_(std::move(inner)),
+      travels_(std::move(travels)),
+      structure_(std::move(structure)),
+      pool_(std::move(pool)),
+      rules_(rules) {}
+
+Result<std::unique_ptr<Generator>> GuardedGeneratorFactory::start(const AccountPtr& account) {
+  return std::unique_ptr<Generator>(
+      std::make_unique<GuardedGenerator>(travels_, structure_, pool_, rules_, describe(), account));
+}
+
+}  // namespace spillway

@@ -1,0 +1,228 @@
+#include "spillway/pipeline/worker_loop.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "spillway/base/clock.h"
+#include "spillway/base/test_point.h"
+#include "spillway/guard/worker_verbs.h"
+
+namespace spillway {
+namespace {
+
+// Rows of a generator that travel together: those made are not withheld for long.
+constexpr std::int64_t kMostGenerated = 1024;
+constexpr std::size_t kMostGeneratedBytes = std::size_t{1} << 20U;
+
+}  // namespace
+
+WorkerLoop::WorkerLoop(Channel channel, std::shared_ptr<SharedMemory> memory, Budget& budget,
+                       WorkerFront front)
+    : channel_(std::move(channel)),
+      memory_(std::move(memory)),
+      account_(budget.open_account("worker")),
+      front_(std::move(front)) {}
+
+void WorkerLoop::run() {
+  std::string message;
+  while (channel_.receive(message, nullptr) == Channel::Got::kAll) {
+    MessageReader in(message);
+    switch (in.get<WorkerVerb>()) {
+      case WorkerVerb::kLoad:
+        load(in);
+        break;
+      case WorkerVerb::kCall:
+        if (!call(in)) return;
+        break;
+      case WorkerVerb::kParcel:
+        if (!serve(in)) return;
+        break;
+      case WorkerVerb::kStartGenerator:
+        if (!start_generator(in)) return;
+        break;
+      case WorkerVerb::kFillGenerator:
+        if (!fill_generator(in)) return;
+        break;
+      case WorkerVerb::kCloseGenerator:
+        generator_ = nullptr;
+        if (!send(MessageWriter().add(WorkerVerb::kDone))) return;
+        break;
+      default:
+        return;
+    }
+  }
+}
+
+void WorkerLoop::load(MessageReader& in) {
+  const auto id = in.get<std::uint64_t>();
+  auto made = make(in);
+  Loaded& loaded = functions_[id];
+  if (made.ok()) {
+    loaded.function = std::move(made).value();
+  } else {
+    loaded.failed = std::move(made).status();
+  }
+}
+
+Result<FunctionPtr> WorkerLoop::make(MessageReader& in) const {
+  const std::string_view bytes = in.text();
+  const std::string name(in.text());
+  SW_ASSIGN(StructurePtr output, read_structure(in));
+  return front_.load(bytes, std::move(output), name);
+}
+
+bool WorkerLoop::call(MessageReader& in) {
+  SW_TEST_POINT("worker has a call");
+  const auto id = in.get<std::uint64_t>();
+  const std::span<std::byte> beat_bytes = memory_->at(in.get<std::uint64_t>(), sizeof(Beat));
+  CallContext context{account_, in.get<std::int64_t>(), in.get<std::int64_t>()};
+  context.bytes = in.get<std::uint64_t>();
+  const auto time_ns = in.get<std::int64_t>();
+  if (time_ns >= 0) context.deadline_ns = now_ns() + time_ns;
+  const Room room = read_room(in);
+  if (!in.ok() || beat_bytes.empty()) return false;
+  Beat& beat = *reinterpret_cast<Beat*>(beat_bytes.data());
+  context.at = &beat.row;
+
+  const std::int64_t cpu = process_cpu_ns();
+  const auto keep = std::make_shared<char>();
+  Function::Outcome outcome = call_loaded(id, in, context, keep);
+  beat.row = -1;
+  SW_TEST_POINT("worker has results");
+
+  MessageWriter out;
+  out.add(WorkerVerb::kDone);
+  SW_TEST_POINT("worker writes results");
+  Status refused;
+  if (!write_rows(outcome.out, sender_, room, out, refused)) return false;
+  if (!refused.ok()) outcome.error = std::move(refused);
+  outcome.out = Chunk();
+  // Results may have been views of what came in; what is still held, the user's code keeps.
+  out.add(static_cast<std::uint8_t>(keep.use_count() > 1 ? 1 : 0));
+  out.add(process_cpu_ns() - cpu);
+  write_status(outcome.error, out);
+  const bool sent = send(out);
+  SW_TEST_POINT("worker has answered");
+  return sent;
+}
+
+Function::Outcome WorkerLoop::call_loaded(std::uint64_t id, MessageReader& in,
+                                          const CallContext& context,
+                                          const std::shared_ptr<void>& keep) {
+  Function::Outcome outcome;
+  const auto rows = receiver_.view(in, account_, *memory_, keep);
+  const Loaded& loaded = functions_[id];
+  if (!rows.ok()) {
+    outcome.error = rows.error();
+  } else if (loaded.function == nullptr) {
+    outcome.error =
+        loaded.failed.ok() ? internal_bug("a worker was not given its function") : loaded.failed;
+  } else {
+    outcome = loaded.function->call(rows.value(), context);
+  }
+  return outcome;
+}
+
+WorkerLoop::Room WorkerLoop::read_room(MessageReader& in) {
+  Room room;
+  room.offset = in.get<std::uint64_t>();
+  room.bytes = in.get<std::uint64_t>();
+  return room;
+}
+
+bool WorkerLoop::enlarge(Room& room, std::size_t needed) {
+  if (needed > room.bytes) {
+    const auto ask =
+        MessageWriter().add(WorkerVerb::kNeed).add(static_cast<std::uint64_t>(needed)).bytes();
+    std::string granted;
+    if (channel_.send(ask, nullptr) != Channel::Got::kAll ||
+        channel_.receive(granted, nullptr) != Channel::Got::kAll) {
+      return false;
+    }
+    MessageReader in(granted);
+    if (in.get<WorkerVerb>() != WorkerVerb::kRoom) return false;
+    room = read_room(in);
+    if (!in.ok() || needed > room.bytes) return false;
+  }
+  return memory_->at(room.offset, room.bytes).size() == room.bytes;
+}
+
+bool WorkerLoop::write_rows(const Chunk& rows, RowSender& sender, Room room, MessageWriter& out,
+                            Status& refused) {
+  MessageWriter written;
+  if (rows.rows() > 0) {
+    if (!enlarge(room, RowSender::room_for(rows))) return false;
+    refused = sender.add(rows, room.offset, memory_->at(room.offset, room.bytes), written);
+    if (refused.ok()) {
+      out.add(std::uint8_t{1}).add(std::string_view(written.bytes()));
+      return true;
+    }
+  }
+  out.add(std::uint8_t{0});
+  return true;
+}
+
+bool WorkerLoop::start_generator(MessageReader& in) {
+  generator_ = nullptr;
+  generator_sender_ = RowSender();
+  const Status failed = begin(in);
+  MessageWriter out;
+  out.add(WorkerVerb::kDone);
+  write_status(failed, out);
+  return send(out);
+}
+
+Status WorkerLoop::begin(MessageReader& in) {
+  const std::string_view bytes = in.text();
+  const std::string name(in.text());
+  SW_ASSIGN(generated_, read_structure(in));
+  SW_ASSIGN(const auto factory, front_.begin(bytes, generated_, name));
+  SW_ASSIGN(generator_, factory->start(account_));
+  return {};
+}
+
+bool WorkerLoop::fill_generator(MessageReader& in) {
+  const std::span<std::byte> beat_bytes = memory_->at(in.get<std::uint64_t>(), sizeof(Beat));
+  const auto rows = std::max<std::int64_t>(in.get<std::int64_t>(), 1);
+  const auto time_ns = in.get<std::int64_t>();
+  const Room room = read_room(in);
+  if (!in.ok() || beat_bytes.empty() || generator_ == nullptr) return false;
+  auto& beat = *reinterpret_cast<Beat*>(beat_bytes.data());
+  beat.row = 0;
+  static const std::atomic<bool> kNever{false};
+  GrowingRows block(generated_, std::min(rows, kMostGenerated), {}, kMostGeneratedBytes);
+  Generator::Filled filled = generator_->fill(block, now_ns() + time_ns, kNever);
+  beat.row = -1;
+  MessageWriter out;
+  out.add(WorkerVerb::kDone).add(filled.more).add(static_cast<std::uint8_t>(filled.finished));
+  out.add(std::string_view(generator_->last_file()));
+  Status refused;
+  const Chunk made = block.added() > 0 ? block.take(0, block.added()) : Chunk();
+  if (!write_rows(made, generator_sender_, room, out, refused)) return false;
+  write_status(refused.ok() ? filled.error : refused, out);
+  return send(out);
+}
+
+bool WorkerLoop::serve(MessageReader& in) {
+  Room room = read_room(in);
+  const auto keep = std::make_shared<char>();
+  MessageWriter out;
+  MessageWriter parcel;
+  Status error;
+  {
+    const auto request = view_parcel(in, *memory_, keep);
+    auto answer =
+        request.ok() && front_.serve ? front_.serve(request.value()) : Result<Parcel>(cancelled());
+    if (answer.ok()) {
+      if (!enlarge(room, room_for(answer.value()))) return false;
+      write_parcel(answer.value(), room.offset, memory_->at(room.offset, room.bytes), parcel);
+    } else {
+      error = std::move(answer).status();
+    }
+  }
+  out.add(WorkerVerb::kDone).add(static_cast<std::uint8_t>(keep.use_count() > 1 ? 1 : 0));
+  write_status(error, out);
+  return channel_.send(out.bytes() + parcel.bytes(), nullptr) == Channel::Got::kAll;
+}
+
+}  // namespace spillway

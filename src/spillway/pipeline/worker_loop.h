@@ -1,0 +1,82 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <unordered_map>
+
+#include "spillway/guard/channel.h"
+#include "spillway/guard/parcel.h"
+#include "spillway/guard/shared_memory.h"
+#include "spillway/guard/worker_process.h"
+#include "spillway/pipeline/function.h"
+#include "spillway/pipeline/generator.h"
+#include "spillway/pipeline/row_message.h"
+
+namespace spillway {
+
+// What a front does in a worker with what it packed before.
+struct WorkerFront {
+  // `output`: what the function was declared to give, or null.
+  std::function<Result<FunctionPtr>(std::string_view bytes, StructurePtr output, std::string name)>
+      load;
+  // A generator; `output` likewise.
+  std::function<Result<std::shared_ptr<GeneratorFactory>>(std::string_view bytes,
+                                                          StructurePtr output, std::string name)>
+      begin;
+  // A request of the front's own.
+  std::function<Result<Parcel>(const Parcel& request)> serve;
+};
+
+// A worker's own side: takes functions, calls them for the rows it is sent, runs a generator, sends
+// results back. It holds nothing between calls but what the user's code keeps, and ends when the
+// other side does.
+class WorkerLoop {
+ public:
+  WorkerLoop(Channel channel, std::shared_ptr<SharedMemory> memory, Budget& budget,
+             WorkerFront front);
+
+  // Returns when nobody is there any more.
+  void run();
+
+ private:
+  struct Loaded {
+    FunctionPtr function;
+    Status failed;
+  };
+  void load(MessageReader& in);
+  Result<FunctionPtr> make(MessageReader& in) const;
+  bool call(MessageReader& in);
+  Function::Outcome call_loaded(std::uint64_t id, MessageReader& in, const CallContext& context,
+                                const std::shared_ptr<void>& keep);
+  bool serve(MessageReader& in);
+  bool start_generator(MessageReader& in);
+  Status begin(MessageReader& in);
+  bool fill_generator(MessageReader& in);
+
+  // Where results go: given with the request, or asked for when it does not hold them.
+  struct Room {
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+  };
+  static Room read_room(MessageReader& in);
+  bool enlarge(Room& room, std::size_t needed);
+  // False: nobody is there any more. `refused`: rows that cannot travel.
+  bool write_rows(const Chunk& rows, RowSender& sender, Room room, MessageWriter& out,
+                  Status& refused);
+  bool send(const MessageWriter& out) {
+    return channel_.send(out.bytes(), nullptr) == Channel::Got::kAll;
+  }
+
+  Channel channel_;
+  const std::shared_ptr<SharedMemory> memory_;
+  const AccountPtr account_;
+  const WorkerFront front_;
+  std::unordered_map<std::uint64_t, Loaded> functions_;
+  RowReceiver receiver_;
+  RowSender sender_;
+  std::unique_ptr<Generator> generator_;
+  StructurePtr generated_;  // what it was declared to give
+  RowSender generator_sender_;
+};
+
+}  // namespace spillway
