@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import atexit as _atexit
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from spillway import _native, errors
 from spillway.audit import Audit, Report
@@ -35,6 +36,9 @@ from spillway.tensor import Tensor
 from spillway.tensor_convert import integers as _integers
 from spillway.tensor_convert import to_tensor as _to_tensor
 
+if _TYPE_CHECKING:
+    from spillway.guard.guarded import guarded
+
 __version__ = "0.1.0"
 __all__ = [
     "AUTOTUNE",
@@ -58,9 +62,20 @@ __all__ = [
     "as_dtype",
     "configure",
     "errors",
+    "guarded",
     "memory",
     "set_seed",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """What is loaded when it is first asked for."""
+    if name != "guarded":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from spillway.guard.guarded import guarded
+
+    globals()["guarded"] = guarded
+    return guarded
 
 
 def _collect_garbage() -> None:

@@ -22,6 +22,16 @@ _TYPES = {
 _DATASETS = ("dataset", "datasets")
 
 
+def _has_functions(op: dict[str, Any]) -> bool:
+    return any(param["type"] == "function" for param in op["params"])
+
+
+def _keywords(op: dict[str, Any]) -> tuple[str, ...]:
+    if not op["policy"]:
+        return ()
+    return policies.NAMES + (policies.GUARD_NAMES if _has_functions(op) else ())
+
+
 def _signature(op: dict[str, Any], typed: bool) -> list[str]:
     out = []
     for param in op["params"]:
@@ -34,11 +44,11 @@ def _signature(op: dict[str, Any], typed: bool) -> list[str]:
             text += " = ..." if typed else f"={default}"
         out.append(text)
     out.append("name: str | None = ..." if typed else "name=None")
-    if any(param["type"] == "function" for param in op["params"]):
+    if _has_functions(op):
         out.append("output_signature: Any = ..." if typed else "output_signature=None")
     if op["policy"]:
         out.append("*")
-        out += [f"{name}: Any = ..." if typed else f"{name}=None" for name in policies.NAMES]
+        out += [f"{name}: Any = ..." if typed else f"{name}=None" for name in _keywords(op)]
     return out
 
 
@@ -47,6 +57,11 @@ def _docstring(op: dict[str, Any]) -> str:
     lines += [f"{p['name']}: {p['doc']}." for p in op["params"]]
     if op["policy"]:
         lines.append(f"{', '.join(policies.NAMES)}: for elements that fail, see `OnError`.")
+        if _has_functions(op):
+            lines.append(
+                "isolate: run the function in worker processes, where it may crash; timeout: "
+                "seconds for an element there; restarts: further attempts after a crash (1)."
+            )
     if op["example"]:
         lines += [
             "",
@@ -59,8 +74,7 @@ def _docstring(op: dict[str, Any]) -> str:
 
 def _method(op: dict[str, Any]) -> str:
     names = "".join(f"{p['name']}, " for p in op["params"])
-    functions = any(param["type"] == "function" for param in op["params"])
-    signature = "output_signature" if functions else "None"
+    signature = "output_signature" if _has_functions(op) else "None"
     static = op["inputs"] == 0 or (
         all(p["type"] in _DATASETS for p in op["params"][:1])
         and (op["params"][:1] and op["params"][0]["type"] == "datasets")
@@ -69,7 +83,7 @@ def _method(op: dict[str, Any]) -> str:
     head = "    @staticmethod\n" if static else ""
     args = args if static else ["self", *args]
     caller = "None" if static else "self"
-    given = ", ".join(f"{name}={name}" for name in policies.NAMES) if op["policy"] else ""
+    given = ", ".join(f"{name}={name}" for name in _keywords(op))
     passed = f"{op['name']!r}, {caller}, ({names}), {signature}, name, dict({given})"
     return (
         f"{head}    def {op['name']}({', '.join(args)}):\n"

@@ -49,6 +49,7 @@ def apply_operator(
 
     params: list[Any] = []
     inputs: list[Any] = [] if caller is None else [caller]
+    guard = guard_rules(policy)
     for definition, value in zip(definitions[op]["params"], values, strict=True):
         kind = definition["type"]
         if kind == "dataset":
@@ -74,10 +75,34 @@ def apply_operator(
                     of = _native.Structure.tensor("int64", ())  # of keys, whatever elements are
                 lenient = any(v is not None for v in policy.values())
                 dtype = "int64" if definition["name"] in _INT64 else None
-                params.append(function(value, declared, of, op, lenient=lenient, dtype=dtype))
+                made = function(value, declared, of, op, lenient=lenient, dtype=dtype)
+                named = zip(definitions[op]["params"], values, strict=True)
+                parallel = [v for d, v in named if d["name"] == "num_parallel_calls"]
+                params.append(_guarded(made, value, guard, op, calls(*parallel or [None])))
         else:
             params.append(_convert(kind, value, op, definition["name"]))
     return make(op, params, inputs, name, policy)
+
+
+def guard_rules(policy: dict[str, Any]) -> dict[str, Any]:
+    """Takes `isolate=` and its companions out of a method's keywords."""
+    given = {name: policy.pop(name, None) for name in policies.GUARD_NAMES}
+    if all(value is None for value in given.values()):
+        return {}
+    from spillway.guard import rules
+
+    return rules.take(given)
+
+
+def _guarded(
+    made: Any, call: Callable[..., Any], guard: dict[str, Any], op: str, at_a_time: int | None
+) -> Any:
+    """A function that runs as Python, in workers where that was asked for."""
+    if not guard or not _native.is_python(made):
+        return made
+    from spillway.guard import rules
+
+    return rules.isolated(made, call, guard, op, at_a_time)
 
 
 def _argument(op: str, caller: Dataset) -> Any:

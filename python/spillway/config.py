@@ -20,7 +20,8 @@ class _Settings:
 settings = _Settings()
 
 
-def _bytes(size: int | float | str) -> int:
+def as_bytes(size: int | float | str) -> int:
+    """Bytes, from a number or a text like "2GiB"."""
     return int(size) if isinstance(size, int | float) else _native.parse_bytes(size)
 
 
@@ -71,11 +72,13 @@ def configure(
     67108864
     """
     if isolate is not False:
-        raise NotImplementedError("isolate: worker processes are not part of this version")
+        raise NotImplementedError(
+            "isolate for all stages is not part of this version: give isolate=True to a stage"
+        )
     keys = ("isolate", "guard_numpy", "spill_dir", "cache_dir", "threads")
     before = {key: getattr(settings, key) for key in keys}
     configured = Configured(before, _native.memory_limit())
-    limit = _native.default_memory_limit() if memory_limit is None else _bytes(memory_limit)
+    limit = _native.default_memory_limit() if memory_limit is None else as_bytes(memory_limit)
     if limit <= 0:
         raise ValueError(f"memory_limit must be positive: {memory_limit!r}")
     settings.guard_numpy = bool(guard_numpy)

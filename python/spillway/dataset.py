@@ -18,6 +18,7 @@ from spillway.building import (
     element,
     folding_function,
     function,
+    guard_rules,
     make,
     seeds,
 )
@@ -309,6 +310,7 @@ class Dataset(FileSources, Operators):
 
         `generator` is a callable that returns a generator, an iterable or an async generator, or
         an iterable itself; it is called anew for every pass, with `args` (any objects).
+        `isolate=True` runs it in a worker process, where it may crash, leak or hang (`timeout=`).
 
         >>> import spillway as sw
         >>> def squares(n):
@@ -329,6 +331,11 @@ class Dataset(FileSources, Operators):
             functions.fingerprint(generator),
             functions.name_of(generator),
         )
+        guard = guard_rules(policy)
+        if guard:
+            from spillway.guard import rules
+
+            native = rules.isolated_generator(native, generator, args, structure, guard)
         return make("from_generator", [native, structure, read_ahead], [], name, policy)
 
     @staticmethod

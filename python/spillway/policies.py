@@ -37,6 +37,7 @@ class OnError:
 
 
 NAMES = ("on_error", "retries", "backoff", "max_errors", "max_error_rate", "quarantine")
+GUARD_NAMES = ("isolate", "timeout", "restarts")  # of stages with functions; see guard.rules
 
 
 def params(given: dict[str, Any]) -> list[Any]:

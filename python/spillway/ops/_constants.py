@@ -81,8 +81,11 @@ def saturate_cast(value: Any, dtype: Any, name: Any = None) -> Any:
     if value.dtype.is_complex:
         return cast(value, dtype)
     ours, real = value.dtype.as_numpy_dtype, _real(dtype)
+    least, most = max(value.dtype.min, real.min), min(value.dtype.max, real.max)
+    if value.dtype.is_floating:  # bfloat16 takes no integer beyond int64
+        least, most = float(least), float(most)
     with np.errstate(all="ignore"):
-        low, high = ours(max(value.dtype.min, real.min)), ours(min(value.dtype.max, real.max))
+        low, high = ours(least), ours(most)
     # Python compares exactly: the largest int32 is no float32, so the next within is taken.
     if low.item() < np.asarray(real.min).item():
         low = np.nextafter(low, ours(0))

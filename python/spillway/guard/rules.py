@@ -1,0 +1,122 @@
+"""`isolate=`, `timeout=` and `restarts=` of a stage: where its function runs, and how long."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from spillway import _native, policies
+from spillway.guard import travel, worker
+
+REPORT_AFTER = 30.0  # seconds without a word from an element
+
+_COMMAND = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from spillway.guard.fork_server import main; main()"
+)
+
+
+def take(given: dict[str, Any]) -> dict[str, Any]:
+    """Takes the rules out of a method's keywords and checks them."""
+    rules = {name: given.pop(name, None) for name in policies.GUARD_NAMES}
+    if not rules["isolate"]:
+        for name in ("timeout", "restarts"):
+            if rules[name] is not None:
+                raise ValueError(
+                    f"{name}= ends and restarts worker processes: it needs isolate=True"
+                )
+        return {}
+    timeout, restarts = rules["timeout"], rules["restarts"]
+    if timeout is not None and not float(timeout) > 0:
+        raise ValueError(f"timeout must be seconds, more than 0: {timeout!r}")
+    if restarts is not None and int(restarts) < 0:
+        raise ValueError(f"restarts must not be negative: {restarts!r}")
+    return {
+        "timeout": float(timeout or 0),
+        "restarts": 1 if restarts is None else int(restarts),
+    }
+
+
+def isolated(
+    function: Any, call: Callable[..., Any], rules: dict[str, Any], op: str, calls: int | None
+) -> Any:
+    """The engine's Python function `function`, of the callable `call`, run in workers.
+
+    `calls`: how many at a time; None or AUTOTUNE: as many as there are CPUs.
+    """
+    install_hooks()
+    return _native.guarded_function(
+        function,
+        travel.pack(call, op),
+        command(),
+        rules["timeout"],
+        rules["restarts"],
+        max(calls or 0, 0),
+        REPORT_AFTER,
+    )
+
+
+def isolated_generator(
+    native: Any, generator: Any, args: Any, structure: Any, rules: dict[str, Any]
+) -> Any:
+    """The engine's generator `native`, of `generator` and `args`, run in a worker."""
+    install_hooks()
+    if not callable(generator) and not hasattr(generator, "__getitem__"):
+        raise TypeError(
+            "from_generator: a running iterator cannot go to a worker process: hand over the "
+            "function that makes it"
+        )
+    given = tuple(args) if args is not None else ()
+    for value in given:
+        travel.pack_value(value, "from_generator")
+    return _native.guarded_generator(
+        native,
+        travel.pack(Started(generator, given), "from_generator", of=generator),
+        structure,
+        command(),
+        rules["timeout"],
+        rules["restarts"],
+        REPORT_AFTER,
+    )
+
+
+class Started:
+    """A generator and its arguments, on their way."""
+
+    def __init__(self, generator: Any, args: tuple[Any, ...]) -> None:
+        """Nothing is started yet."""
+        self.generator = generator
+        self.args = args
+
+    def __call__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """The callable that starts it, and what with."""
+        from spillway.generators import as_callable
+
+        return as_callable(self.generator), self.args
+
+
+def command() -> list[str]:
+    """How the process that forks workers is started."""
+    path = json.dumps([p for p in sys.path if isinstance(p, str)])
+    return [sys.executable, "-c", _COMMAND, path]
+
+
+_installed = False
+
+
+def install_hooks() -> None:
+    """Tells the engine, once, what only Python can do for it."""
+    global _installed
+    if not _installed:
+        _native.set_worker_hooks(
+            worker.environment, travel.pack_exception, travel.unpack_exception, _warn
+        )
+        _installed = True
+
+
+def _warn(text: str) -> None:
+    import logging
+
+    logging.getLogger("spillway").warning("%s", text)

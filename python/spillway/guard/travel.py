@@ -1,0 +1,146 @@
+"""What goes from one process to another: functions on their way out, exceptions on their way back.
+
+Functions are packed by cloudpickle, those of `__main__` and lambdas with their code. Workers are
+our own processes and run the user's own code: what comes from them is trusted as that code is.
+"""
+
+from __future__ import annotations
+
+import pickle
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+
+def pack(function: Callable[..., Any], what: str, of: Any = None) -> bytes:
+    """A function as bytes; TypeError that names what of it, or of `of` in it, cannot travel.
+
+    >>> import pickle
+    >>> pickle.loads(pack(lambda x: x + 1, "map"))(2)
+    3
+    """
+    try:
+        return _dumps(function)
+    except Exception as error:
+        shown = function if of is None else of
+        name, value = _culprit(shown)
+        if name is None:
+            raise TypeError(f"{what}: {name_of(shown)} cannot go to a worker: {error}") from error
+        raise TypeError(
+            f"{what}: {name_of(shown)} cannot go to a worker process, because of `{name}`, "
+            f"{_kind(value)}: make it inside the function, or keep the function in this process"
+        ) from error
+
+
+def _dumps(value: Any) -> bytes:
+    import cloudpickle
+
+    return bytes(cloudpickle.dumps(value))
+
+
+def name_of(function: Any) -> str:
+    """A function's name for messages."""
+    return str(getattr(function, "__qualname__", None) or type(function).__qualname__)
+
+
+def _kind(value: Any) -> str:
+    name = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+    return f"an {name}" if name[0] in "aeiou" else f"a {name}"
+
+
+def _culprit(function: Any) -> tuple[str | None, Any]:
+    """The first variable that cannot be packed by itself."""
+    inner = getattr(function, "__func__", function)
+    code = getattr(inner, "__code__", None)
+    named: dict[str, Any] = {}
+    owner = getattr(function, "__self__", None)
+    if owner is not None:
+        named["self"] = owner
+    if code is not None:
+        for name, cell in zip(code.co_freevars, inner.__closure__ or (), strict=False):
+            try:
+                named[name] = cell.cell_contents
+            except ValueError:
+                continue  # not set yet
+        named |= {n: inner.__globals__[n] for n in code.co_names if n in inner.__globals__}
+        named |= dict(_defaults(inner))
+    else:
+        named |= getattr(inner, "__dict__", {})
+    for name, value in named.items():
+        try:
+            _dumps(value)
+        except Exception:
+            return name, value
+    return None, None
+
+
+def _defaults(function: Any) -> list[tuple[str, Any]]:
+    """The parameters that have defaults, with them."""
+    defaults = function.__defaults__ or ()
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    return list(zip(names[len(names) - len(defaults) :], defaults, strict=True))
+
+
+def pack_value(value: Any, what: str) -> bytes:
+    """An argument as bytes; TypeError that names it where it cannot travel."""
+    try:
+        return _dumps(value)
+    except Exception as error:
+        raise TypeError(
+            f"{what}: an argument cannot go to a worker process, {_kind(value)}: make it inside "
+            "the generator, or keep the generator in this process"
+        ) from error
+
+
+def pack_values(values: Any, what: str) -> tuple[bytes, list[Any]]:
+    """Values as bytes, and the buffers of their arrays beside them."""
+    import cloudpickle
+
+    buffers: list[pickle.PickleBuffer] = []
+    try:
+        text = cloudpickle.dumps(values, protocol=5, buffer_callback=buffers.append)
+        return bytes(text), [buffer.raw() for buffer in buffers]
+    except Exception as error:
+        raise TypeError(f"{what}: a value cannot go to another process: {error}") from error
+
+
+def unpack_values(text: bytes, buffers: list[Any]) -> Any:
+    """The values again; arrays lie where their buffers do."""
+    return pickle.loads(text, buffers=buffers)
+
+
+def pack_exception(error: BaseException) -> bytes:
+    """An exception as bytes: its class, arguments, attributes and traceback, as far as they go."""
+    text = "".join(traceback.format_exception(error))
+    state = {k: v for k, v in vars(error).items() if k != "__notes__" and _packable(v)}
+    args = tuple(a if _packable(a) else repr(a) for a in error.args)
+    for cls in type(error).__mro__:
+        if issubclass(cls, BaseException) and _packable(cls):
+            return _dumps((cls, args, state, str(error), text))
+    return _dumps((Exception, args, state, str(error), text))
+
+
+def _packable(value: Any) -> bool:
+    try:
+        _dumps(value)
+    except Exception:
+        return False
+    return True
+
+
+def unpack_exception(packed: bytes) -> BaseException:
+    """The exception, made without calling its `__init__`; its note tells where it was raised.
+
+    >>> error = unpack_exception(pack_exception(KeyError("label")))
+    >>> type(error), error.args
+    (<class 'KeyError'>, ('label',))
+    """
+    cls, args, state, shown, text = pickle.loads(packed)
+    try:
+        made = cls.__new__(cls, *args)
+    except Exception:
+        made = None
+    error = made if isinstance(made, BaseException) else RuntimeError(shown)
+    error.__dict__.update(state)
+    error.add_note("In the worker:\n" + text.rstrip())
+    return error
