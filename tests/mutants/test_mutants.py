@@ -39,6 +39,9 @@ MUTANTS = {
     "merged_without_the_first": "tests/test_fused_steps.py::test_maps_in_a_row_all_happen",
     "window_moved": "tests/test_image_rows.py::test_every_chain_has_the_bits_of_its_ops[3]",
     "counted_twice": "tests/test_audit.py::test_every_source_row_is_accounted_for[on_error]",
+    "not_run_again": "Guarded.SomebodyElsesKillCostsNothing",
+    "repeated_after_death": "tests/test_isolated_generators.py::"
+    "test_after_a_crash_it_goes_on_where_it_was",
     "interrupt_ignored": "tests/test_dataset.py::test_ctrl_c_is_heard_while_waiting",
 }
 

@@ -1,0 +1,63 @@
+"""Cases: user code in worker processes, which share the container with the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import spillway as sw
+from tests.ceiling.case import MIB, Facts, case, number_of, spilled
+
+
+@case(limit=160 * MIB)
+def shuffle_of_an_isolated_map(limit: int) -> Facts:
+    """600 arrays of 1 MiB, made in workers, through a shuffle buffer of all of them."""
+    count = 600
+
+    def make(number: Any) -> Any:
+        import os
+
+        return np.full(MIB // 8, int(number) if os.getpid() else 0, "int64")
+
+    spec = sw.TensorSpec((MIB // 8,), "int64")
+    ds = sw.Dataset.range(count).map(
+        make, num_parallel_calls=sw.AUTOTUNE, output_signature=spec, isolate=True
+    )
+    ds = ds.shuffle(count, seed=3)
+    return Facts([number_of(x) for x in ds], range(count), spilled(ds, "shuffle"))
+
+
+@case(limit=128 * MIB)
+def an_isolated_generator(limit: int) -> Facts:
+    """1,000 arrays of 1 MiB of a generator in a worker, read ahead without a bound."""
+    count = 1000
+
+    def make() -> Iterator[Any]:
+        for number in range(count):
+            yield np.full(MIB // 8, number, "int64")
+
+    spec = sw.TensorSpec((MIB // 8,), "int64")
+    ds = sw.Dataset.from_generator(make, output_signature=spec, isolate=True)
+    return Facts([number_of(x) for x in ds.prefetch(500)], range(count))
+
+
+@case(limit=256 * MIB)
+def a_guarded_call_that_wants_everything(limit: int) -> Facts:
+    """A callable that allocates without end, then one that answers, in turn."""
+
+    def work(forever: bool) -> int:
+        held = []
+        while forever:
+            held.append(np.ones(MIB))
+        return 1
+
+    seen = []
+    with sw.guarded(work, memory_limit=64 * MIB) as call:
+        for number in range(5):
+            try:
+                call(True)
+            except (MemoryError, sw.errors.WorkerDied):
+                seen.append(number * call(False))
+    return Facts(seen, range(5))
