@@ -94,7 +94,8 @@ def guarded(
 
     factory: makes the callable inside the worker, for what cannot travel: a model, a connection.
     memory_limit: bytes (or "1GiB") the worker may allocate; beyond, it gets a MemoryError.
-    timeout: seconds for a call; then the worker is ended and the call raises `StallError`.
+    timeout: seconds for a call; then the worker is ended and the call raises `StallError`. The
+        factory has at least 300 seconds.
     restarts: how often a call is tried again after it killed its worker. The default, 0, tells
         you at once: `WorkerDied`, with what is known of the reason.
 

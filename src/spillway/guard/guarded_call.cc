@@ -1,5 +1,6 @@
 #include "spillway/guard/guarded_call.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "spillway/base/bytes.h"
@@ -7,6 +8,12 @@
 #include "spillway/guard/worker_verbs.h"
 
 namespace spillway {
+namespace {
+
+constexpr double kSetupS = 300;
+
+}  // namespace
+
 GuardedCall::GuardedCall(std::shared_ptr<WorkerPool> pool, std::string setup, std::string what,
                          GuardRules rules)
     : pool_(std::move(pool)), setup_(std::move(setup)), what_(std::move(what)), rules_(rules) {}
@@ -25,7 +32,7 @@ Result<Parcel> GuardedCall::call(const Parcel& request, const AccountPtr& accoun
   for (int deaths = 1;; ++deaths) {
     if (closed_) return invalid_argument(what_, " was closed");
     if (worker_ == nullptr) SW_RETURN_IF_ERROR(start(account));
-    Answer answer = ask(request, account);
+    Answer answer = ask(request, rules_, account);
     if (!answer.died) return std::move(answer.parcel);
     Status died = bury(answer, deaths, "this call");
     if (answer.stopped || deaths > rules_.restarts) return died;
@@ -36,7 +43,9 @@ Status GuardedCall::start(const AccountPtr& account) {
   SW_ASSIGN(worker_, pool_->take(WorkerPool::Which::kFresh));
   Parcel setup;
   setup.text = setup_;
-  Answer answer = ask(setup, account);
+  GuardRules patient = rules_;  // it may load a model
+  if (patient.timeout_s > 0) patient.timeout_s = std::max(patient.timeout_s, kSetupS);
+  Answer answer = ask(setup, patient, account);
   if (answer.died) return bury(answer, 1, "its start");
   if (answer.parcel.ok()) return {};
   worker_ = nullptr;
@@ -51,10 +60,11 @@ Status GuardedCall::bury(const Answer& answer, int deaths, std::string_view at) 
   return worker_died(death, dead->pid(), deaths, at, answer.stack);
 }
 
-GuardedCall::Answer GuardedCall::ask(const Parcel& request, const AccountPtr& account) {
+GuardedCall::Answer GuardedCall::ask(const Parcel& request, const GuardRules& rules,
+                                     const AccountPtr& account) {
   Answer answer;
   SharedMemory& memory = worker_->memory();
-  Watch watch(*pool_, *worker_, rules_, what_, -1, &closed_);
+  Watch watch(*pool_, *worker_, rules, what_, -1, &closed_);
   answer.input = memory.take(account, room_for(request));
   answer.room = memory.take(account, room_);
   if (!answer.input || !answer.room) {

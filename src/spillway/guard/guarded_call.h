@@ -37,7 +37,8 @@ class GuardedCall {
   };
   Status start(const AccountPtr& account) SW_REQUIRES(mutex_);
   Status bury(const Answer& answer, int deaths, std::string_view at) SW_REQUIRES(mutex_);
-  Answer ask(const Parcel& request, const AccountPtr& account) SW_REQUIRES(mutex_);
+  Answer ask(const Parcel& request, const GuardRules& rules, const AccountPtr& account)
+      SW_REQUIRES(mutex_);
 
   const std::shared_ptr<WorkerPool> pool_;
   const std::string setup_;

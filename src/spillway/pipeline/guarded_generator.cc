@@ -109,7 +109,7 @@ class GuardedGenerator final : public Generator {
     message.add(WorkerVerb::kStartGenerator).add(std::string_view(travels_));
     message.add(std::string_view(name_));
     write_structure(structure_, message);
-    Watch watch(*pool_, *worker_, rules_, name_, -1, &stop);
+    Watch watch(*pool_, *worker_, rules_, name_, made_, &stop);
     SharedMemory::Piece none;
     std::string answer;
     if (!exchange(*worker_, watch, account_, message.bytes(), none, answer)) {
