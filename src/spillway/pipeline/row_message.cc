@@ -196,14 +196,13 @@ Result<Facts> read_facts(MessageReader& in) {
     return damaged("no dtype and shape");
   }
   std::vector<std::int64_t> dims;
+  std::int64_t count = 1;
   for (std::uint64_t i = 0; i < rank; ++i) {
     const auto dim = in.get<std::int64_t>();
-    if (dim < 0 ||
-        __builtin_mul_overflow(facts.count, static_cast<std::uint64_t>(dim), &facts.count)) {
-      return damaged("a dimension");
-    }
+    if (dim < 0 || __builtin_mul_overflow(count, dim, &count)) return damaged("a dimension");
     dims.push_back(dim);
   }
+  facts.count = static_cast<std::uint64_t>(count);
   facts.shape = Shape(std::move(dims));
   return facts;
 }

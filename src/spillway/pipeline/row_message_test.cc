@@ -152,6 +152,20 @@ TEST_F(RowMessage, ADamagedMessageIsRefusedAndNothingOutsideIsRead) {
   }
 }
 
+TEST_F(RowMessage, DimensionsThatCannotBeMultipliedAreRefused) {
+  MessageWriter out;
+  out.add(std::uint8_t{1}).add(std::string_view("")).add(std::uint64_t{0});
+  out.add(std::int64_t{1}).add(std::uint64_t{1}).add(std::uint8_t{0});
+  out.add(DType::kFloat32).add(std::uint64_t{3});
+  // Their product fits an unsigned number, and no signed one, before the 0 makes it 0.
+  out.add(std::int64_t{1} << 32U).add(std::int64_t{1} << 31U).add(std::int64_t{0});
+  out.add(std::uint64_t{0}).add(std::uint64_t{0});
+  MessageReader in(out.bytes());
+  const auto got = receiver.own(in, account, memory->take(account, 1));
+  ASSERT_FALSE(got.ok());
+  EXPECT_NE(got.error().message().find("a dimension"), std::string_view::npos);
+}
+
 TEST_F(RowMessage, ADatasetDoesNotTravel) {
   const Chunk sent = Chunk::from_row(
       Structure::dataset(nullptr),
