@@ -78,7 +78,7 @@ def test_beyond_its_memory_it_gets_a_memory_error_and_goes_on() -> None:
 
     with sw.guarded(work, memory_limit="256MiB") as call:
         assert call(1 << 20) == 1 << 20
-        with pytest.raises(MemoryError):
+        with pytest.raises(MemoryError, match="memory_limit is 256"):
             call(1 << 30)
         assert call(1 << 20) == 1 << 20
 

@@ -69,19 +69,27 @@ def load(packed: bytes) -> Any:
 
 
 _called: Callable[..., Any] | None = None
+_memory_limit: int | None = None
 
 
 def answer(text: bytes, parts: list[Any]) -> tuple[bytes, list[Any]]:
     """What `guarded` asks: first to set the callable up, then to call it."""
-    global _called
+    global _called, _memory_limit
     if _called is None:
-        make, memory_limit = pickle.loads(text)
-        if memory_limit is not None:
-            _limit_memory(memory_limit)
+        make, _memory_limit = pickle.loads(text)
+        if _memory_limit is not None:
+            _limit_memory(_memory_limit)
         _called = pickle.loads(make)()
         return b"", []
     args, kwargs = travel.unpack_values(text, parts)
-    return travel.pack_values(_called(*args, **kwargs), travel.name_of(_called))
+    try:
+        result = _called(*args, **kwargs)
+    except MemoryError as error:
+        if _memory_limit is None or str(error):
+            raise
+        allowed = _native.format_bytes(_memory_limit)
+        raise MemoryError(f"the worker may allocate no more: memory_limit is {allowed}") from error
+    return travel.pack_values(result, travel.name_of(_called))
 
 
 def _limit_memory(limit: int) -> None:

@@ -18,6 +18,19 @@ constexpr std::size_t kMostStackShown = 4096;
 
 std::atomic<GuardReport> reporter{nullptr};
 
+// A stack without the frames that are ours, and what faulthandler says beside it.
+std::string users_part(const std::string& stack) {
+  std::istringstream lines(stack);
+  std::string out;
+  for (std::string line; std::getline(lines, line);) {
+    const bool ours = line.find("/spillway/guard/") != std::string::npos ||
+                      line.find("File \"<string>\", line 1 in <module>") != std::string::npos ||
+                      line.starts_with("Extension modules:") || line.empty();
+    if (!ours) (out += line) += '\n';
+  }
+  return out;
+}
+
 }  // namespace
 
 void set_guard_report(GuardReport report) { reporter = report; }
@@ -76,7 +89,7 @@ void Watch::report(double waited) {
   text << what_ << ": worker " << worker_.pid() << " has worked ";
   if (first_ >= 0) text << "on element " << first_ + std::max<std::int64_t>(row_, 0) << " ";
   text << "for " << waited << " s";
-  const std::string stack = worker_.stack(kStackMs);
+  const std::string stack = users_part(worker_.stack(kStackMs));
   if (!stack.empty()) text << ". It is here:\n" << stack;
   tell(text.str());
 }
@@ -87,7 +100,7 @@ Status worker_died(const Death& death, pid_t pid, int attempts, std::string_view
   text << "worker " << pid << " " << death.describe() << " at " << at;
   if (attempts > 1) text << ", and so did " << attempts - 1 << " before it";
   text << ".";
-  const std::string& where = stack.empty() ? death.stack : stack;
+  const std::string where = users_part(stack.empty() ? death.stack : stack);
   if (!where.empty()) text << " Where it was:\n" << where.substr(0, kMostStackShown);
   ErrorInfo info;
   info.kind = ErrorKind::kData;
