@@ -81,8 +81,11 @@ def saturate_cast(value: Any, dtype: Any, name: Any = None) -> Any:
     if value.dtype.is_complex:
         return cast(value, dtype)
     ours, real = value.dtype.as_numpy_dtype, _real(dtype)
-    least, most = max(value.dtype.min, real.min), min(value.dtype.max, real.max)
-    if value.dtype.is_floating:  # bfloat16 takes no integer beyond int64
+    # Python compares exactly; bfloat16 knows no integer beyond int64.
+    lows = [np.asarray(edge).item() for edge in (value.dtype.min, real.min)]
+    highs = [np.asarray(edge).item() for edge in (value.dtype.max, real.max)]
+    least, most = max(lows), min(highs)
+    if value.dtype.is_floating:
         least, most = float(least), float(most)
     with np.errstate(all="ignore"):
         low, high = ours(least), ours(most)
