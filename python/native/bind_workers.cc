@@ -77,24 +77,26 @@ std::shared_ptr<WorkerPool>& pool() {
   return one;
 }
 
-// `load(bytes)` gives the callable, and whether it takes NumPy's values.
+// What `load` makes of bytes that traveled.
+Ref loaded(PyObject* load, std::string_view bytes) {
+  const Ref given =
+      Ref::steal(PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
+  return given ? Ref::steal(PyObject_CallOneArg(load, given.get())) : Ref();
+}
+
 Result<FunctionPtr> load_function(PyObject* load, std::string_view bytes, StructurePtr output,
                                   std::string name) {
   const WithGil gil;
-  const Ref given =
-      Ref::steal(PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
-  Ref callable = Ref::steal(PyObject_CallOneArg(load, given.get()));
+  Ref callable = loaded(load, bytes);
   if (!callable) return status_from_exception();
   return make_function(std::move(callable), std::move(output), "", std::move(name), false, "");
 }
 
-// The same for a generator: `load(bytes)` gives the callable and its arguments.
+// A generator travels as a callable and its arguments.
 Result<std::shared_ptr<GeneratorFactory>> load_generator(PyObject* load, std::string_view bytes,
                                                          StructurePtr output, std::string name) {
   const WithGil gil;
-  const Ref given =
-      Ref::steal(PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
-  const Ref pair = Ref::steal(PyObject_CallOneArg(load, given.get()));
+  const Ref pair = loaded(load, bytes);
   if (!pair) return status_from_exception();
   if (PyTuple_Check(pair.get()) == 0 || PyTuple_GET_SIZE(pair.get()) != 2) {
     return internal_bug("a generator travels with its arguments");

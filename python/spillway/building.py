@@ -105,6 +105,17 @@ def _guarded(
     return rules.isolated(made, call, guard, op, at_a_time)
 
 
+def guarded_generator(
+    native: Any, generator: Any, args: Any, structure: Any, guard: dict[str, Any]
+) -> Any:
+    """A generator, in a worker where that was asked for."""
+    if not guard:
+        return native
+    from spillway.guard import rules
+
+    return rules.isolated_generator(native, generator, args, structure, guard)
+
+
 def _argument(op: str, caller: Dataset) -> Any:
     """The structure of what an operator's function of datasets is called with."""
     structure = caller._node.structure

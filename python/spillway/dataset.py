@@ -19,6 +19,7 @@ from spillway.building import (
     folding_function,
     function,
     guard_rules,
+    guarded_generator,
     make,
     seeds,
 )
@@ -331,11 +332,7 @@ class Dataset(FileSources, Operators):
             functions.fingerprint(generator),
             functions.name_of(generator),
         )
-        guard = guard_rules(policy)
-        if guard:
-            from spillway.guard import rules
-
-            native = rules.isolated_generator(native, generator, args, structure, guard)
+        native = guarded_generator(native, generator, args, structure, guard_rules(policy))
         return make("from_generator", [native, structure, read_ahead], [], name, policy)
 
     @staticmethod

@@ -69,11 +69,15 @@ def isolated_generator(
             "function that makes it"
         )
     given = tuple(args) if args is not None else ()
-    for value in given:
-        travel.pack_value(value, "from_generator")
+    try:
+        packed = travel.pack(Started(generator, given), "from_generator", of=generator)
+    except TypeError:
+        for value in given:
+            travel.check_argument(value, "from_generator")
+        raise
     return _native.guarded_generator(
         native,
-        travel.pack(Started(generator, given), "from_generator", of=generator),
+        packed,
         structure,
         command(),
         rules["timeout"],

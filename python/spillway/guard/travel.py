@@ -81,10 +81,10 @@ def _defaults(function: Any) -> list[tuple[str, Any]]:
     return list(zip(names[len(names) - len(defaults) :], defaults, strict=True))
 
 
-def pack_value(value: Any, what: str) -> bytes:
-    """An argument as bytes; TypeError that names it where it cannot travel."""
+def check_argument(value: Any, what: str) -> None:
+    """TypeError that names an argument which cannot travel."""
     try:
-        return _dumps(value)
+        _dumps(value)
     except Exception as error:
         raise TypeError(
             f"{what}: an argument cannot go to a worker process, {_kind(value)}: make it inside "

@@ -6,7 +6,22 @@
 namespace spillway {
 namespace {
 
-Status damaged() { return internal_bug("a parcel between processes is damaged"); }
+// `place(offset, bytes)` gives a part; null: it cannot lie there.
+template <class Place>
+Result<Parcel> read_parts(MessageReader& in, const Place& place) {
+  Parcel parcel;
+  parcel.text = in.text();
+  const auto parts = in.count(2 * sizeof(std::uint64_t));
+  for (std::uint64_t i = 0; i < parts; ++i) {
+    const auto offset = in.get<std::uint64_t>();
+    const auto bytes = in.get<std::uint64_t>();
+    BufferPtr part = in.ok() ? place(offset, bytes) : nullptr;
+    if (part == nullptr) return internal_bug("a parcel between processes is damaged");
+    parcel.parts.push_back(std::move(part));
+  }
+  if (!in.ok()) return internal_bug("a parcel between processes is cut off");
+  return parcel;
+}
 
 }  // namespace
 
@@ -28,42 +43,22 @@ void write_parcel(const Parcel& parcel, std::uint64_t offset, std::span<std::byt
 }
 
 Result<Parcel> own_parcel(MessageReader& in, SharedMemory::Piece room) {
-  Parcel parcel;
-  parcel.text = in.text();
-  const auto parts = in.count(2 * sizeof(std::uint64_t));
-  for (std::uint64_t i = 0; i < parts; ++i) {
-    const auto offset = in.get<std::uint64_t>();
-    const auto bytes = in.get<std::uint64_t>();
+  return read_parts(in, [&room](std::uint64_t offset, std::uint64_t bytes) -> BufferPtr {
+    static std::byte none{};
+    if (bytes == 0) return std::make_shared<Buffer>(Buffer::adopt(&none, 0, nullptr));
     const std::size_t left = room ? room.bytes().size() : 0;
-    if (!in.ok() || bytes > left || SharedMemory::rounded(bytes) > left ||
-        (bytes > 0 && offset != room.offset())) {
-      return damaged();
-    }
-    if (bytes == 0) {
-      static std::byte none{};
-      parcel.parts.push_back(std::make_shared<Buffer>(Buffer::adopt(&none, 0, nullptr)));
-    } else {
-      parcel.parts.push_back(room.split(SharedMemory::rounded(bytes)).share(bytes));
-    }
-  }
-  if (!in.ok()) return damaged();
-  return parcel;
+    if (bytes > left || offset != room.offset()) return nullptr;
+    return room.split(SharedMemory::rounded(bytes)).share(bytes);
+  });
 }
 
 Result<Parcel> view_parcel(MessageReader& in, const SharedMemory& memory,
                            const std::shared_ptr<void>& keep) {
-  Parcel parcel;
-  parcel.text = in.text();
-  const auto parts = in.count(2 * sizeof(std::uint64_t));
-  for (std::uint64_t i = 0; i < parts; ++i) {
-    const auto offset = in.get<std::uint64_t>();
-    const auto bytes = in.get<std::uint64_t>();
+  return read_parts(in, [&](std::uint64_t offset, std::uint64_t bytes) -> BufferPtr {
     const std::span<std::byte> at = memory.at(offset, bytes);
-    if (!in.ok() || at.size() != bytes) return damaged();
-    parcel.parts.push_back(std::make_shared<Buffer>(Buffer::adopt(at.data(), bytes, keep)));
-  }
-  if (!in.ok()) return damaged();
-  return parcel;
+    if (at.size() != bytes) return nullptr;
+    return std::make_shared<Buffer>(Buffer::adopt(at.data(), bytes, keep));
+  });
 }
 
 }  // namespace spillway

@@ -125,11 +125,6 @@ SharedMemory::Piece SharedMemory::take(const AccountPtr& account, std::size_t by
   return out;
 }
 
-std::optional<std::uint64_t> SharedMemory::offset_of(std::span<const std::byte> bytes) const {
-  if (bytes.data() < base_ || bytes.data() + bytes.size() > base_ + size_) return std::nullopt;
-  return static_cast<std::uint64_t>(bytes.data() - base_);
-}
-
 std::span<std::byte> SharedMemory::at(std::uint64_t offset, std::uint64_t bytes) const {
   if (offset > size_ || bytes > size_ - offset) return {};
   return {base_ + offset, bytes};

@@ -63,8 +63,6 @@ class SharedMemory : public std::enable_shared_from_this<SharedMemory> {
   // exists already. Without one (false): no such stretch of addresses is free. Its content is not
   // defined.
   Piece take(const AccountPtr& account, std::size_t bytes);
-  // Where bytes lie in it; nothing: elsewhere.
-  std::optional<std::uint64_t> offset_of(std::span<const std::byte> bytes) const;
   // The bytes there; empty where that is not all inside.
   std::span<std::byte> at(std::uint64_t offset, std::uint64_t bytes) const;
 

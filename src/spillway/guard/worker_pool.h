@@ -45,7 +45,6 @@ class WorkerPool {
   std::size_t sample(WorkerProcess& worker);
 
   const std::shared_ptr<SharedMemory>& memory() const { return memory_; }
-  const Status& ready() const { return ready_; }
   const AccountPtr& account() const { return account_; }
   std::size_t idle() const;
   std::int64_t started() const { return started_.load(); }
