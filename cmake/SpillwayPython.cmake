@@ -8,6 +8,8 @@ find_package(nanobind CONFIG REQUIRED)
 # NOMINSIZE: small tensors spend their time on the way through these files, which -Os makes longer.
 nanobind_add_module(_native NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE
   python/native/arrays.cc
+  python/native/async_function.cc
+  python/native/async_loop.cc
   python/native/bind_graph.cc
   python/native/bind_access.cc
   python/native/bind_guarded.cc

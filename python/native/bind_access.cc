@@ -4,6 +4,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "async_function.h"
 #include "bindings.h"
 #include "nest.h"
 #include "spillway/base/interrupt.h"
@@ -30,6 +31,7 @@ class NativeAccess {
 
   nb::object at(std::int64_t index) {
     if (access_ == nullptr) throw_status(cancelled());
+    if (refused_on_loop()) throw nb::python_error();
     Result<Chunk> row = [index, mine = access_]() mutable {
       const WithoutGil free;
       const InterruptScope interrupt(poll_signals);

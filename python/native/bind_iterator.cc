@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "async_function.h"
 #include "bindings.h"
 #include "nest.h"
 #include "spillway/base/bytes.h"
@@ -233,7 +234,7 @@ class NativeIterator {
   }
 
   bool refill() {
-    if (closed_) return false;
+    if (closed_ || refused_on_loop()) return false;
     turn_->take();
     const std::size_t in_use = chunk_.footprint();
     chunk_ = Chunk();

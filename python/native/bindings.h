@@ -44,5 +44,6 @@ void bind_memory(nanobind::module_& m);
 void bind_files(nanobind::module_& m);
 void bind_workers(nanobind::module_& m);
 void bind_guarded(nanobind::module_& m);
+void bind_async(nanobind::module_& m);
 
 }  // namespace spillway::python

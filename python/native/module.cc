@@ -30,6 +30,7 @@ NB_MODULE(_native, m) {
   bind_files(m);
   bind_workers(m);
   bind_guarded(m);
+  bind_async(m);
   m.def("register_types", [](nb::dict given) {
     const auto get = [&](const char* key) { return Ref::borrow(given[key].ptr()); };
     PythonTypes& all = types();

@@ -24,6 +24,8 @@ bool is_python(const Function& function);
 // A callable that returns a generator, an iterable or an async generator.
 ObjectPtr make_generator(Ref callable, Ref args, StructurePtr structure, std::string code,
                          std::string name);
+// Whether nobody wants the row that a generator is making on this thread.
+bool stop_wanted();
 
 // What `ask(part, skip)` offers through Arrow's C stream interface, one part for each of `files`
 // (which may be empty names), and what its rows are. With the GIL.

@@ -1,8 +1,10 @@
+#include "py_function.h"
+
 #include <cstring>
 
+#include "async_function.h"
 #include "objects.h"
 #include "spillway/base/clock.h"
-#include "spillway/base/mutex.h"
 
 namespace spillway::python {
 namespace {
@@ -60,102 +62,96 @@ class Collector {
   std::int64_t added_ = 0;
 };
 
-class PyFunction final : public Function {
- public:
-  PyFunction(Ref callable, StructurePtr output, std::string code, std::string name, bool numpy,
-             std::string why)
-      : callable_(keep_object(std::move(callable))),
-        declared_(std::move(output)),
-        known_(declared_),
-        code_(std::move(code)),
-        name_(std::move(name)),
-        leaves_(numpy ? Leaves::kNumpy : Leaves::kTensor),
-        why_(std::move(why)) {}
-
-  Outcome call(const Chunk& rows, const CallContext& context) override {
-    const WithGil gil;
-    Outcome outcome;
-    StructurePtr known = known_output();
-    Collector collector(known, rows.rows(), context.account);
-    std::size_t bytes = 0;
-    for (std::int64_t i = 0; i < rows.rows(); ++i) {
-      if (i > 0 && (bytes >= context.bytes || now_ns() >= context.deadline_ns)) break;
-      if (context.at != nullptr) *context.at = i;
-      Taken taken;
-      if (!call_one(*rows.structure(), rows.row(i), known, context, taken)) {
-        outcome.error = status_from_exception();
-        break;
-      }
-      if (known == nullptr) known = learn(taken.structure);
-      for (const Tensor& value : taken.values) bytes += value.bytes();
-      collector.add(std::move(taken.values));
-    }
-    outcome.out = std::move(collector).finish(known);
-    return outcome;
-  }
-
-  StructurePtr output() const override { return declared_; }
-  std::string code() const override { return code_; }
-  std::string name() const override { return name_; }
-  bool holds_interpreter() const override { return true; }
-  std::string why() const override { return why_; }
-
- private:
-  bool call_one(const Structure& structure, const Row& row, const StructurePtr& known,
-                const CallContext& context, Taken& taken) {
-    const Ref element = Ref::steal(give_nest(structure, row.values, leaves_));
-    if (!element) return false;
-    PyObject* callable = kept_object(callable_);
-    // A tuple is taken apart; anything else (a dict, a namedtuple) is one argument.
-    Ref result = Ref::steal(structure.kind() == Structure::Kind::kTuple
-                                ? PyObject_CallObject(callable, element.get())
-                                : PyObject_CallOneArg(callable, element.get()));
-    if (!result) return false;
-    // As in TensorFlow a list of results is a tuple of them; one within a nest is a tensor.
-    if (PyList_Check(result.get()) && (known == nullptr || !known->is_component())) {
-      result = Ref::steal(PyList_AsTuple(result.get()));
-      if (!result) return false;
-    }
-    Mismatch why = Mismatch::kNone;
-    const TakeRules rules{context.account, false, &why, true};
-    return take_nest(result.get(), known, rules, true, taken);
-  }
-
-  // The first result's structure holds from then on; its shapes may vary.
-  StructurePtr learn(const StructurePtr& first) {
-    const MutexLock lock(mutex_);
-    if (known_ == nullptr) {
-      known_ = first->map_leaves([](const Structure& leaf) -> StructurePtr {
-        if (leaf.kind() != Structure::Kind::kTensor) {
-          return leaf.kind() == Structure::Kind::kDataset ? Structure::dataset(nullptr)
-                                                          : Structure::optional(nullptr);
-        }
-        return Structure::tensor(leaf.dtype(), Shape::unknown_rank());
-      });
-    }
-    return known_;
-  }
-  StructurePtr known_output() {
-    const MutexLock lock(mutex_);
-    return known_;
-  }
-
-  const std::shared_ptr<void> callable_;
-  const StructurePtr declared_;
-  Mutex mutex_;
-  StructurePtr known_ SW_GUARDED_BY(mutex_);
-  const std::string code_;
-  const std::string name_;
-  const Leaves leaves_;
-  const std::string why_;
-};
+// A coroutine that nobody awaits: said in words, and not warned about a second time.
+void refuse_coroutine(PyObject* result) {
+  const Ref closed = Ref::steal(PyObject_CallMethod(result, "close", nullptr));
+  PyErr_Clear();
+  PyErr_SetString(PyExc_TypeError,
+                  "the function returned a coroutine that nobody awaits: hand over the `async def` "
+                  "function itself, or one that awaits (`async def f(x): return await g(x)`)");
+}
 
 }  // namespace
 
+Function::Outcome PyFunction::call(const Chunk& rows, const CallContext& context) {
+  const WithGil gil;
+  Outcome outcome;
+  StructurePtr known = known_output();
+  Collector collector(known, rows.rows(), context.account);
+  std::size_t bytes = 0;
+  for (std::int64_t i = 0; i < rows.rows(); ++i) {
+    if (i > 0 && (bytes >= context.bytes || now_ns() >= context.deadline_ns)) break;
+    if (context.at != nullptr) *context.at = i;
+    Taken taken;
+    Ref result = invoke(*rows.structure(), rows.row(i));
+    if (result && PyCoro_CheckExact(result.get())) {
+      refuse_coroutine(result.get());
+      result = Ref();
+    }
+    if (!result || !take(result.get(), known, context.account, taken)) {
+      outcome.error = status_from_exception();
+      break;
+    }
+    if (known == nullptr) known = learn(taken.structure);
+    for (const Tensor& value : taken.values) bytes += value.bytes();
+    collector.add(std::move(taken.values));
+  }
+  outcome.out = std::move(collector).finish(known);
+  return outcome;
+}
+
+Ref PyFunction::invoke(const Structure& structure, const Row& row) const {
+  const Ref element = Ref::steal(give_nest(structure, row.values, leaves_));
+  if (!element) return {};
+  PyObject* callable = kept_object(callable_);
+  // A tuple is taken apart; anything else (a dict, a namedtuple) is one argument.
+  return Ref::steal(structure.kind() == Structure::Kind::kTuple
+                        ? PyObject_CallObject(callable, element.get())
+                        : PyObject_CallOneArg(callable, element.get()));
+}
+
+bool PyFunction::take(PyObject* result, const StructurePtr& known, const AccountPtr& account,
+                      Taken& taken) {
+  // As in TensorFlow a list of results is a tuple of them; one within a nest is a tensor.
+  Ref tuple;
+  if (PyList_Check(result) && (known == nullptr || !known->is_component())) {
+    tuple = Ref::steal(PyList_AsTuple(result));
+    if (!tuple) return false;
+    result = tuple.get();
+  }
+  Mismatch why = Mismatch::kNone;
+  const TakeRules rules{account, false, &why, true};
+  return take_nest(result, known, rules, true, taken);
+}
+
+StructurePtr PyFunction::learn(const StructurePtr& first) {
+  const MutexLock lock(mutex_);
+  if (known_ == nullptr) {
+    known_ = first->map_leaves([](const Structure& leaf) -> StructurePtr {
+      if (leaf.kind() != Structure::Kind::kTensor) {
+        return leaf.kind() == Structure::Kind::kDataset ? Structure::dataset(nullptr)
+                                                        : Structure::optional(nullptr);
+      }
+      return Structure::tensor(leaf.dtype(), Shape::unknown_rank());
+    });
+  }
+  return known_;
+}
+
+StructurePtr PyFunction::known_output() {
+  const MutexLock lock(mutex_);
+  return known_;
+}
+
 FunctionPtr make_function(Ref callable, StructurePtr output, std::string code, std::string name,
                           bool numpy_arguments, std::string why) {
-  return std::make_shared<PyFunction>(std::move(callable), std::move(output), std::move(code),
-                                      std::move(name), numpy_arguments, std::move(why));
+  const bool awaited = is_async(callable.get());
+  auto made = awaited ? make_async_function(std::move(callable), std::move(output), std::move(code),
+                                            std::move(name), numpy_arguments, std::move(why))
+                      : std::make_shared<PyFunction>(std::move(callable), std::move(output),
+                                                     std::move(code), std::move(name),
+                                                     numpy_arguments, std::move(why));
+  return made;
 }
 
 bool is_python(const Function& function) {

@@ -28,12 +28,28 @@ std::string type_list(const Structure& structure) {
   return text + ")";
 }
 
+constexpr const char* kRest = "__spillway_rest__";
+thread_local const std::atomic<bool>* stop_flag = nullptr;
+
+// While user code runs that can be told to stop: stop_wanted() then answers for this thread.
+class Stoppable {
+ public:
+  explicit Stoppable(const std::atomic<bool>& stop) : before_(std::exchange(stop_flag, &stop)) {}
+  ~Stoppable() { stop_flag = before_; }
+  Stoppable(const Stoppable&) = delete;
+  Stoppable& operator=(const Stoppable&) = delete;
+
+ private:
+  const std::atomic<bool>* before_;
+};
+
 class PyGenerator final : public Generator {
  public:
   PyGenerator(Ref iterator, StructurePtr structure, AccountPtr account)
       : iterator_(keep_object(std::move(iterator))),
         structure_(std::move(structure)),
-        account_(std::move(account)) {
+        account_(std::move(account)),
+        rests_(PyObject_HasAttrString(kept_object(iterator_), kRest) != 0) {
     if (structure_ != nullptr) leaves_ = structure_->leaves();
     // As in TensorFlow, which makes tensors of the elements only where NumPy's arrays do not do.
     strict_ =
@@ -45,7 +61,7 @@ class PyGenerator final : public Generator {
     if (!Py_IsInitialized()) return;
     const WithGil gil;
     PyObject* iterator = kept_object(iterator_);
-    if (PyGen_Check(iterator)) {
+    if (rests_ || PyGen_Check(iterator)) {
       const Ref closed = Ref::steal(PyObject_CallMethod(iterator, "close", nullptr));
       if (!closed) PyErr_WriteUnraisable(iterator);
     }
@@ -56,6 +72,7 @@ class PyGenerator final : public Generator {
               const std::atomic<bool>& stop) override {
     const WithGil gil;
     const FileWatch watch;
+    const Stoppable stoppable(stop);
     PyObject* iterator = kept_object(iterator_);
     const iternextfunc advance = Py_TYPE(iterator)->tp_iternext;
     Filled filled;
@@ -87,6 +104,15 @@ class PyGenerator final : public Generator {
   }
 
   std::string last_file() const override { return last_file_; }
+
+  bool rests() const override { return rests_; }
+  void rest(int wake, std::int64_t most_ns) override {
+    const WithGil gil;
+    PyObject* iterator = kept_object(iterator_);
+    const double seconds = static_cast<double>(most_ns) / 1e9;
+    const Ref rested = Ref::steal(PyObject_CallMethod(iterator, kRest, "id", wake, seconds));
+    if (!rested) PyErr_WriteUnraisable(iterator);
+  }
 
  private:
   // Straight into the block, without a tensor of its own.
@@ -178,6 +204,7 @@ class PyGenerator final : public Generator {
   StructurePtr learnt_;
   std::vector<const Structure*> leaves_;
   const AccountPtr account_;
+  const bool rests_;  // an event loop runs it (spillway/async_items.py)
   bool strict_ = false;
   Mismatch why_ = Mismatch::kNone;
   std::string last_file_;
@@ -214,6 +241,8 @@ class PyGeneratorFactory final : public GeneratorFactory {
 };
 
 }  // namespace
+
+bool stop_wanted() { return stop_flag != nullptr && *stop_flag; }
 
 ObjectPtr make_generator(Ref callable, Ref args, StructurePtr structure, std::string code,
                          std::string name) {

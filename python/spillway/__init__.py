@@ -12,6 +12,7 @@ import atexit as _atexit
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from spillway import _native, errors
+from spillway import async_loop as _async_loop
 from spillway.audit import Audit, Report
 from spillway.building import AUTOTUNE
 from spillway.config import Memory, configure, memory
@@ -102,6 +103,7 @@ _native.register_types(
         "code_of": errors.code_of,
     }
 )
+_native.set_async_hooks(_async_loop.start, _async_loop.is_async)
 _atexit.register(_native.shut_down)
 _native.set_garbage_hook(_collect_garbage)
 _native.guard_numpy(True)

@@ -50,7 +50,7 @@ def make_error(facts: Mapping[str, Any], cause: BaseException | None = None) -> 
     if named is None:
         named = errors.class_of_code(code)
     error = _build(named, code, mixed)
-    message = str(facts.get("message") or "")
+    message = str(facts.get("message") or "") + _hint(cause)
     if mixed is not None and isinstance(cause, mixed):
         _copy_attributes(cause, error)
     errors.fill(error, message, facts)
@@ -59,6 +59,19 @@ def make_error(facts: Mapping[str, Any], cause: BaseException | None = None) -> 
         error._fill_os_fields()
     error.__cause__ = cause
     return error
+
+
+_AWAITED_BY_HAND = (
+    ". asyncio.run closes every async generator it has seen when it ends, so that one awaited item "
+    "by item ends after the first; and no coroutine can raise StopIteration. from_generator takes "
+    "the async generator function itself: from_generator(async_function, args=...)"
+)
+
+
+def _hint(cause: BaseException | None) -> str:
+    """What the message of the user's exception leaves out, where people are known to be stuck."""
+    ended = isinstance(cause, RuntimeError) and isinstance(cause.__cause__, StopIteration)
+    return _AWAITED_BY_HAND if ended and "coroutine" in str(cause) else ""
 
 
 def note_name(name: str, operator: str) -> None:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spillway import _native, functions, nest, opaque, policies, templates, tracing
+from spillway import (
+    _native,
+    async_loop,
+    functions,
+    nest,
+    opaque,
+    policies,
+    templates,
+    tracing,
+)
 from spillway._error_making import note_name
 from spillway._operators import definitions
 from spillway.lines import user_line
@@ -230,7 +239,8 @@ def function(
         if dtype is not None and found.structure is None:
             output = _native.Structure.tensor(dtype, ())
         return _finish(call, found, output)
-    return _finish(call, tracing.Traced(None), output)
+    why = tracing.ASYNC if async_loop.is_async(call) else ""
+    return _finish(call, tracing.Traced(None, why), output)
 
 
 def _finish(call: Callable[..., Any], found: tracing.Traced, output: Any = None) -> Any:

@@ -305,6 +305,7 @@ class Dataset(FileSources, Operators):
         output_signature: Any = None,
         read_ahead: int | None = None,
         name: str | None = None,
+        parallel: int = 1,
         **policy: Any,
     ) -> Dataset:
         """Elements of a generator, which runs on a thread of its own, ahead of the consumer.
@@ -312,6 +313,8 @@ class Dataset(FileSources, Operators):
         `generator` is a callable that returns a generator, an iterable or an async generator, or
         an iterable itself; it is called anew for every pass, with `args` (any objects).
         `isolate=True` runs it in a worker process, where it may crash, leak or hang (`timeout=`).
+        `parallel=k` runs k generators at a time, over the slices `args[0][i::k]`; their elements
+        come in turn. An async generator runs on an event loop of its own (docs/slow-sources.md).
 
         >>> import spillway as sw
         >>> def squares(n):
@@ -324,16 +327,20 @@ class Dataset(FileSources, Operators):
         from spillway import generators
 
         structure = generators.declared(output_types, output_shapes, output_signature)
+        guard = guard_rules(policy)
         call = generators.as_callable(generator)
-        native = _native.generator(
-            call,
-            tuple(args) if args is not None else (),
-            structure,
-            functions.fingerprint(generator),
-            functions.name_of(generator),
-        )
-        native = guarded_generator(native, generator, args, structure, guard_rules(policy))
-        return make("from_generator", [native, structure, read_ahead], [], name, policy)
+        code, label = functions.fingerprint(generator), functions.name_of(generator)
+
+        def source(given: Any, name: str | None) -> Dataset:
+            passed = generators.handed_over(given)
+            native = _native.generator(call, passed, structure, code, label)
+            native = guarded_generator(native, generator, given, structure, guard)
+            return make("from_generator", [native, structure, read_ahead], [], name, policy)
+
+        if parallel == 1:
+            return source(args, name)
+        each = generators.slices(args, operator.index(parallel), read_ahead)
+        return make("in_turn", [None], [source(given, None) for given in each], name)
 
     @staticmethod
     def zip(

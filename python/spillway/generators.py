@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+import inspect
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator
 from typing import Any
 
 from spillway import nest
 from spillway.dtypes import as_dtype
+from spillway.functions import name_of
 from spillway.specs import TensorSpec, as_shape
 from spillway.structures import to_structure
 
@@ -19,8 +21,10 @@ def as_callable(generator: Any) -> Callable[..., Iterable[Any]]:
     """
     if callable(generator):
         return _started(generator)
+    if hasattr(generator, "__anext__"):
+        return _once(generator)
     if hasattr(generator, "__aiter__"):
-        return lambda: _drive(generator)
+        return lambda: _items(generator)
     if isinstance(generator, Iterator):
         return _once(generator)
     if hasattr(generator, "__iter__"):
@@ -32,7 +36,14 @@ def _started(generator: Callable[..., Any]) -> Callable[..., Iterable[Any]]:
     def start(*args: Any) -> Iterable[Any]:
         made = generator(*args)
         if hasattr(made, "__aiter__"):
-            return _drive(made)
+            return _items(made)
+        if inspect.iscoroutine(made):
+            made.close()
+            raise TypeError(
+                f"from_generator: {name_of(generator)} is an async function without a `yield`, "
+                "so it gives one coroutine and no elements: `yield` them, or return them from a "
+                "plain function"
+            )
         if not hasattr(made, "__iter__") and not hasattr(made, "__getitem__"):
             raise TypeError(
                 f"from_generator: {generator!r} must return a generator or an iterable: {made!r}"
@@ -42,7 +53,7 @@ def _started(generator: Callable[..., Any]) -> Callable[..., Iterable[Any]]:
     return start
 
 
-def _once(iterator: Iterator[Any]) -> Callable[..., Iterable[Any]]:
+def _once(iterator: Any) -> Callable[..., Iterable[Any]]:
     used = False
 
     def start() -> Iterable[Any]:
@@ -53,30 +64,59 @@ def _once(iterator: Iterator[Any]) -> Callable[..., Iterable[Any]]:
                 "the function that makes it to read it again"
             )
         used = True
-        return iterator
+        return iterator if isinstance(iterator, Iterator) else _items(iterator)
 
     return start
 
 
-def _drive(source: AsyncIterator[Any]) -> Iterator[Any]:
-    """Runs an async generator on an event loop of its own, on the generator's thread."""
-    import asyncio
+def _items(source: AsyncIterable[Any]) -> Iterable[Any]:
+    """The items of an async iterable, on an event loop of the generator's own."""
+    from spillway.async_items import AsyncItems
 
-    loop = asyncio.new_event_loop()
-    items = source.__aiter__()
+    return AsyncItems(source)
+
+
+def handed_over(args: Iterable[Any] | None) -> tuple[Any, ...]:
+    """A generator's arguments: an async generator among them runs on a loop of its own.
+
+    A plain generator can then await it item by item, each with an `asyncio.run` of its own, which
+    would otherwise close the async generator with the first.
+    """
+    return tuple(_proxy(arg) if inspect.isasyncgen(arg) else arg for arg in args or ())
+
+
+def _proxy(generator: Any) -> Any:
+    from spillway.async_items import AsyncGeneratorProxy
+
+    return AsyncGeneratorProxy(generator)
+
+
+def slices(args: Any, parallel: int, read_ahead: int | None) -> list[tuple[Any, ...]]:
+    """The arguments of each of `parallel` generators: `args[0][i::parallel]` and the rest.
+
+    >>> slices([[1, 2, 3], "x"], 2, None)
+    [([1, 3], 'x'), ([2], 'x')]
+    """
+    if parallel < 1:
+        raise ValueError(f"from_generator: parallel must be 1 or more: {parallel}")
+    if read_ahead == 0:
+        raise ValueError(
+            "from_generator: parallel= runs generators ahead of the consumer: it does not go "
+            "with read_ahead=0"
+        )
+    given = tuple(args) if args is not None else ()
+    what = f"from_generator: parallel={parallel} gives each generator a slice of args[0]"
+    if not given:
+        raise ValueError(f"{what}: pass what they share among them as args=[items]")
+    if isinstance(given[0], str | bytes):
+        raise TypeError(f"{what}, which must be a list or an array: {given[0]!r} is one string")
     try:
-        while True:
-            try:
-                item = loop.run_until_complete(anext(items))
-            except StopAsyncIteration:
-                return
-            yield item
-    finally:
-        close = getattr(items, "aclose", None)
-        if close is not None:
-            loop.run_until_complete(close())
-        loop.run_until_complete(loop.shutdown_asyncgens())
-        loop.close()
+        return [(given[0][i::parallel], *given[1:]) for i in range(parallel)]
+    except (TypeError, KeyError, IndexError, ValueError) as error:
+        found = type(given[0]).__name__
+        raise TypeError(
+            f"{what}, which must be a list or an array: a {found} cannot be sliced ({error})"
+        ) from error
 
 
 def declared(output_types: Any, output_shapes: Any, output_signature: Any) -> Any:

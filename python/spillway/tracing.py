@@ -19,7 +19,16 @@ from typing import Any
 
 import numpy as np
 
-from spillway import _native, functions, nest, opaque, purity, templates, traced_arrays
+from spillway import (
+    _native,
+    async_loop,
+    functions,
+    nest,
+    opaque,
+    purity,
+    templates,
+    traced_arrays,
+)
 from spillway.errors import SpillwayError
 from spillway.lines import PACKAGE, describe, with_source
 from spillway.optional import Optional
@@ -32,6 +41,7 @@ traced_arrays.install()
 # Errors that no value of an element could have avoided.
 _CERTAIN = (SpillwayError, KeyError, NameError, AttributeError)
 GIVEN_DATASETS = "is given datasets"
+ASYNC = "is async: it is awaited on an event loop"
 _OF_FORMS = {MAKES_DATASETS, GIVEN_DATASETS}
 
 
@@ -63,6 +73,8 @@ def trace(
     """
     if not enabled():
         return Traced(None, "tracing is switched off")
+    if async_loop.is_async(call):
+        return Traced(None, ASYNC)
     if structure is None:
         return Traced(None, "the elements' types are not known before the first one")
     leaves = structure.leaves()

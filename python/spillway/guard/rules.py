@@ -63,7 +63,8 @@ def isolated_generator(
 ) -> Any:
     """The engine's generator `native`, of `generator` and `args`, run in a worker."""
     install_hooks()
-    if not callable(generator) and not hasattr(generator, "__getitem__"):
+    repeatable = hasattr(generator, "__aiter__") and not hasattr(generator, "__anext__")
+    if not callable(generator) and not hasattr(generator, "__getitem__") and not repeatable:
         raise TypeError(
             "from_generator: a running iterator cannot go to a worker process: hand over the "
             "function that makes it"

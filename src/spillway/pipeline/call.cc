@@ -58,6 +58,33 @@ Status wrong_result(const Structure& declared, std::span<const Tensor> values) {
 
 }  // namespace
 
+Function::Outcome settle_row(Stage& stage, Function& function, const Chunk& rows, std::int64_t row,
+                             std::int64_t index, std::int64_t epoch, Status error) {
+  Function::Outcome outcome;
+  outcome.error = std::move(error);
+  std::int64_t cpu_ns = 0;
+  int attempts = 1;
+  const OnError& policy = stage.policy();
+  double pause = policy.backoff_s;
+  const Chunk alone = rows.slice(row, row + 1);
+  while (!outcome.error.ok() && attempts <= policy.retries && !stage.run().stop()) {
+    back_off(stage.run(), pause);
+    pause *= 2;
+    const UserCodeScope user_code(stage.account());
+    CallContext again{stage.account(), index, epoch};
+    again.stop = &stage.run().stop();
+    outcome = function.call(alone, again);
+    cpu_ns += outcome.cpu_ns;
+    ++attempts;
+  }
+  if (!outcome.error.ok()) {
+    not_the_end(outcome.error, stage.node().op().name);
+    describe(outcome.error, rows, row, index, attempts);
+  }
+  outcome.cpu_ns = cpu_ns;
+  return outcome;
+}
+
 Function::Outcome call_rows(Stage& stage, Function& function, const Chunk& rows,
                             std::int64_t first_index, std::int64_t epoch, const Demand* demand,
                             RowGatherer* batch) {
@@ -81,22 +108,11 @@ Function::Outcome call_rows(Stage& stage, Function& function, const Chunk& rows,
     if (made > 0) parts.push_back(std::move(outcome.out));
     done += made;
     if (outcome.error.ok()) break;
-    int attempts = 1;
-    const OnError& policy = stage.policy();
-    double pause = policy.backoff_s;
-    const Chunk alone = rows.slice(done, done + 1);
-    while (!outcome.error.ok() && attempts <= policy.retries && !stage.run().stop()) {
-      back_off(stage.run(), pause);
-      pause *= 2;
-      CallContext again{stage.account(), first_index + done, epoch};
-      again.stop = &stage.run().stop();
-      outcome = function.call(alone, again);
-      ++attempts;
-    }
+    outcome = settle_row(stage, function, rows, done, first_index + done, epoch,
+                         std::move(outcome.error));
+    cpu_ns += outcome.cpu_ns;
     if (!outcome.error.ok()) {
       failed = std::move(outcome.error);
-      not_the_end(failed, stage.node().op().name);
-      describe(failed, rows, done, first_index + done, attempts);
       break;
     }
     parts.push_back(std::move(outcome.out));

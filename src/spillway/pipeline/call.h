@@ -12,7 +12,12 @@ Function::Outcome call_rows(Stage& stage, Function& function, const Chunk& rows,
                             std::int64_t first_index, std::int64_t epoch,
                             const Demand* demand = nullptr, RowGatherer* batch = nullptr);
 
-// The same for one row built by the operator (scan's state and element, a key): the structure says
+// What follows when the call for row `row` of `rows` failed with `error`: it is called again as the
+// policy says, and an error that stays gets its index, origin and input. The result has no origins.
+Function::Outcome settle_row(Stage& stage, Function& function, const Chunk& rows, std::int64_t row,
+                             std::int64_t index, std::int64_t epoch, Status error);
+
+// The same as call_rows for one row built by the operator (scan's state and element, a key): the structure says
 // how it is taken apart. `origin` names the element.
 Result<Row> call_row(Stage& stage, Function& function, const StructurePtr& structure,
                      std::vector<Tensor> values, const Origin& origin, std::int64_t index,

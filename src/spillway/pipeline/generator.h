@@ -80,6 +80,10 @@ class Generator {
                       const std::atomic<bool>& stop) = 0;
   // The file it opened last, for errors; empty: unknown.
   virtual std::string last_file() const { return ""; }
+  // Whether something of it goes on between rows: an event loop. Then whoever owns it lets it rest()
+  // rather than wait: until `wake` can be read, or for `most_ns` (negative: without end).
+  virtual bool rests() const { return false; }
+  virtual void rest(int /*wake*/, std::int64_t /*most_ns*/) {}
 };
 
 // The user's callable with its arguments: makes a fresh generator for each pass.

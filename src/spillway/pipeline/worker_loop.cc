@@ -25,7 +25,11 @@ WorkerLoop::WorkerLoop(Channel channel, std::shared_ptr<SharedMemory> memory, Bu
 
 void WorkerLoop::run() {
   std::string message;
-  while (channel_.receive(message, nullptr) == Channel::Got::kAll) {
+  const auto receive = [this, &message] {
+    if (generator_ != nullptr && generator_->rests()) generator_->rest(channel_.fd(), -1);
+    return channel_.receive(message, nullptr) == Channel::Got::kAll;
+  };
+  while (receive()) {
     MessageReader in(message);
     switch (in.get<WorkerVerb>()) {
       case WorkerVerb::kLoad:

@@ -1,3 +1,5 @@
+#include <sys/eventfd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <deque>
@@ -7,6 +9,7 @@
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
 #include "spillway/base/jitter.h"
+#include "spillway/guard/channel.h"
 #include "spillway/memory/activity.h"
 #include "spillway/memory/slab_pool.h"
 #include "spillway/pipeline/generator.h"
@@ -20,6 +23,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr auto kJoinFor = milliseconds(150);
+constexpr std::int64_t kRestNs = 100'000'000;
 constexpr std::int64_t kMostRowsOneByOne = 1024;
 constexpr std::size_t kMostBlockBytes = 64 * kMiB;
 constexpr std::size_t kMostLooseBytes = kMiB;
@@ -78,7 +82,15 @@ struct Shared {
   bool awaited SW_GUARDED_BY(mutex) = false;   // the consumer is in pull()
   bool started SW_GUARDED_BY(mutex) = false;
   bool finished SW_GUARDED_BY(mutex) = false;
+  bool resting SW_GUARDED_BY(mutex) = false;  // the thread is in the generator's rest()
+  Descriptor wake SW_GUARDED_BY(mutex);       // ends that
   std::atomic<bool> stop{false};
+
+  // Says that something changed.
+  void notify() SW_REQUIRES(mutex) {
+    changed.notify_all();
+    if (resting) eventfd_write(wake.get(), 1);
+  }
 };
 using SharedPtr = std::shared_ptr<Shared>;
 
@@ -116,6 +128,27 @@ Wanted rows_wanted(Shared& shared) SW_REQUIRES(shared.mutex) {
   }
   rows = std::min(rows, std::max<std::int64_t>(left, 1));
   return {rows, ahead};
+}
+
+// The generator's thread waits a while for a change. One that has something to do between rows does
+// it meanwhile.
+void pause(Shared& shared, Generator& generator) SW_REQUIRES(shared.mutex) {
+  if (shared.stop) return;
+  if (generator.rests() && !shared.wake) {
+    shared.wake = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  }
+  if (!generator.rests() || !shared.wake) {
+    shared.changed.wait_for(shared.mutex, milliseconds(20));
+    return;
+  }
+  const int wake = shared.wake.get();
+  shared.resting = true;
+  shared.mutex.unlock();
+  generator.rest(wake, kRestNs);
+  shared.mutex.lock();
+  shared.resting = false;
+  eventfd_t count = 0;
+  eventfd_read(wake, &count);  // does not wait
 }
 
 // A block for as many rows, or for one when they do not all fit now.
@@ -219,7 +252,7 @@ Generator::Filled fill(Shared& shared, Generator& generator, GrowingRows& open) 
     const Parked parked(shared.run->budget());
     while (!shared.stop && !shared.awaited &&
            (shared.exact || open.added() > shared.items.back().taken)) {
-      shared.changed.wait_for(shared.mutex, milliseconds(20));
+      pause(shared, generator);
     }
   }
 }
@@ -248,7 +281,7 @@ void live(const SharedPtr& shared) {
       const MutexLock lock(shared->mutex);
       const Parked parked(shared->run->budget());
       while (!shared->stop && (wanted = rows_wanted(*shared)).rows == 0) {
-        shared->changed.wait_for(shared->mutex, milliseconds(20));
+        pause(*shared, *generator);
       }
     }
     if (shared->stop) break;
@@ -259,7 +292,7 @@ void live(const SharedPtr& shared) {
       if (!wanted.ahead) fail(*shared, std::move(block).status());
       const MutexLock lock(shared->mutex);
       const Parked parked(shared->run->budget());
-      if (!shared->stop) shared->changed.wait_for(shared->mutex, milliseconds(20));
+      pause(*shared, *generator);
       continue;
     }
     GrowingRows& open = *block.value();
@@ -325,7 +358,7 @@ class GeneratorIterator final : public Iterator {
   ~GeneratorIterator() override {
     const MutexLock lock(shared_->mutex);
     shared_->stop = true;
-    shared_->changed.notify_all();
+    shared_->notify();
     if (!shared_->started) return;
     const Parked parked(shared_->run->budget());
     const auto give_up = std::chrono::steady_clock::now() + kJoinFor;
@@ -348,7 +381,7 @@ class GeneratorIterator final : public Iterator {
       shared.started = true;
       std::thread([kept = shared_] { generate(kept); }).detach();
     }
-    shared.changed.notify_all();
+    shared.notify();
     const std::int64_t begun = now_ns();
     for (;;) {
       if (shared.run->stop() || interrupted()) return cancelled();
@@ -431,7 +464,7 @@ class GeneratorIterator final : public Iterator {
         item.filled.more == Generator::More::kYes) {
       shared_->items.pop_front();
     }
-    shared_->changed.notify_all();
+    shared_->notify();
     return std::optional<Chunk>(std::move(chunk));
   }
 

@@ -11,6 +11,7 @@
 #include "spillway/memory/activity.h"
 #include "spillway/memory/slab_pool.h"
 #include "spillway/pipeline/access.h"
+#include "spillway/pipeline/awaited_function.h"
 #include "spillway/pipeline/batch_blocks.h"
 #include "spillway/pipeline/call.h"
 #include "spillway/pipeline/input.h"
@@ -29,6 +30,7 @@ constexpr std::size_t kLeastRow = 1;       // bytes a result is taken for
 constexpr std::size_t kMostRows = std::size_t{1} << 40U;
 constexpr std::size_t kMostPulled = 4 * kMiB;  // bytes of what they work on
 constexpr std::int64_t kAloneNs = 100'000'000;
+constexpr auto kCancelFor = std::chrono::milliseconds(150);
 
 Result<Inferred> infer(const Node& node) {
   const std::int64_t calls = node.int_param("num_parallel_calls", kAutotune);
@@ -87,7 +89,7 @@ class MapIterator final : public Iterator {
 };
 
 // Up to `window` calls at once; results leave in input order. The consumer's thread pulls inputs
-// and waits; pool threads only call (R12). Beyond the oldest, a call starts only while the pool
+// and waits; pool threads only call (R12), and calls that can be awaited need none. Beyond the oldest, a call starts only while the pool
 // has room for its results (R1, R3): the estimate is the largest seen, and the first runs alone.
 // Where a batch follows, rows are made side by side in a block that becomes the batch.
 class ParallelMapIterator final : public Iterator {
@@ -100,6 +102,21 @@ class ParallelMapIterator final : public Iterator {
         tuned_(calls == kAutotune),
         rows_a_call_(rows_of(*shared_->function, calls)),
         window_(tuned_ ? 2 : std::max<std::int64_t>(1, calls / rows_a_call_)) {}
+
+  // Calls on an event loop are told to end; waits a little, so that their `finally` blocks have run.
+  ~ParallelMapIterator() override {
+    if (shared_->awaited == nullptr) return;
+    for (const auto& task : tasks_) {
+      if (!task->done) shared_->awaited->cancel(task->begun);
+    }
+    const Parked parked(shared_->run->budget());
+    const auto give_up = std::chrono::steady_clock::now() + kCancelFor;
+    const MutexLock lock(shared_->mutex);
+    while (std::chrono::steady_clock::now() < give_up &&
+           !std::ranges::all_of(tasks_, [](const auto& task) { return task->done.load(); })) {
+      shared_->finished.wait_for(shared_->mutex, std::chrono::milliseconds(5));
+    }
+  }
 
   void make_into(RowGatherer* batch) override {
     if (batch != nullptr && shared_->function->row_by_row()) {
@@ -159,11 +176,13 @@ class ParallelMapIterator final : public Iterator {
         : run(context.run().shared_from_this()),
           stage(context.stage()),
           epoch(context.epoch()),
-          function(context.node().function_param("map_func")) {}
+          function(context.node().function_param("map_func")),
+          awaited(dynamic_cast<AwaitedFunction*>(function.get())) {}
     const std::shared_ptr<Run> run;
     const StagePtr stage;
     const std::int64_t epoch;
     const FunctionPtr function;
+    AwaitedFunction* const awaited;  // `function`, where its calls need no threads; or null
     Mutex mutex;
     CondVar finished;
   };
@@ -174,6 +193,8 @@ class ParallelMapIterator final : public Iterator {
     // One more for each row that failed. The consumer takes rows off the first.
     std::deque<Function::Outcome> outcomes;
     std::int64_t left = 0;  // rows not handed on yet; the consumer's
+    AwaitedFunction::Begun begun;  // the consumer's
+    std::int64_t begun_ns = 0;
     std::int64_t wall_ns = 0;
     std::int64_t cpu_ns = 0;
     std::atomic<bool> done{false};
@@ -189,7 +210,7 @@ class ParallelMapIterator final : public Iterator {
   static void call(Shared& shared, Task& task) {
     const Working working(shared.run->budget());
     const std::int64_t cpu = thread_cpu_ns();
-    const std::int64_t wall = now_ns();
+    task.begun_ns = now_ns();
     const std::int64_t rows = task.rows.rows();
     const bool placed = !task.places.empty();
     RowGatherer places(std::move(task.places));
@@ -213,9 +234,45 @@ class ParallelMapIterator final : public Iterator {
       }
       task.outcomes.push_back(std::move(outcome));
     }
-    if (!refused) task.rows = Chunk();
-    task.wall_ns = now_ns() - wall;
     task.cpu_ns += thread_cpu_ns() - cpu;
+    finish(shared, task, refused);
+  }
+
+  // The same without a thread: the call is begun here and goes on when the function's loop tells.
+  static void begin(const std::shared_ptr<Shared>& shared, const std::shared_ptr<Task>& task) {
+    task->begun_ns = now_ns();
+    CallContext context{shared->stage->account(), task->index, shared->epoch};
+    context.stop = &shared->run->stop();
+    task->begun = shared->awaited->begin(
+        task->rows, context, [shared, task](Function::Outcome outcome) {
+          if (outcome.error.ok() || shared->stage->policy().retries == 0) {
+            settle(*shared, *task, std::move(outcome));
+            return;
+          }
+          // The loop must not wait for the pauses between attempts.
+          Workers::blocking().run([shared, task, outcome = std::move(outcome)] {
+            const Working working(shared->run->budget());
+            settle(*shared, *task, outcome);
+          });
+        });
+  }
+
+  static void settle(Shared& shared, Task& task, Function::Outcome outcome) {
+    task.cpu_ns += outcome.cpu_ns;
+    if (!outcome.error.ok()) {
+      outcome = settle_row(*shared.stage, *shared.function, task.rows, 0, task.index, shared.epoch,
+                           std::move(outcome.error));
+      task.cpu_ns += outcome.cpu_ns;
+    }
+    if (outcome.error.ok()) outcome.out = outcome.out.with_origins(task.rows.origins());
+    const bool refused = !outcome.error.ok() && !is_position(outcome.error);
+    task.outcomes.push_back(std::move(outcome));
+    finish(shared, task, refused);
+  }
+
+  static void finish(Shared& shared, Task& task, bool refused) {
+    if (!refused) task.rows = Chunk();
+    task.wall_ns = now_ns() - task.begun_ns;
     const MutexLock lock(shared.mutex);
     task.done = true;
     shared.finished.notify_all();
@@ -249,7 +306,11 @@ class ParallelMapIterator final : public Iterator {
     return shared_->function->holds_interpreter() ? Workers::blocking() : Workers::compute();
   }
   void start(const std::shared_ptr<Task>& task) const {
-    workers().run([shared = shared_, task] { call(*shared, *task); });
+    if (shared_->awaited != nullptr) {
+      begin(shared_, task);
+    } else {
+      workers().run([shared = shared_, task] { call(*shared, *task); });
+    }
   }
 
   Status fill() {
