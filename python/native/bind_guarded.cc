@@ -135,15 +135,14 @@ void bind_guarded(nb::module_& m) {
       .def(
           "__init__",
           [](NativeGuarded* self, const nb::bytes& setup, const std::vector<std::string>& command,
-             const std::string& name, double timeout, int restarts, double report_after) {
+             const std::string& name, const nb::dict& rules) {
             new (self)
                 NativeGuarded{std::make_unique<GuardedCall>(
                                   worker_pool(command), std::string(setup.c_str(), setup.size()),
-                                  name, GuardRules{timeout, restarts, 1, report_after}),
+                                  name, rules_of(rules)),
                               Budget::process().open_account(name)};
           },
-          nb::arg("setup"), nb::arg("command"), nb::arg("name"), nb::arg("timeout"),
-          nb::arg("restarts"), nb::arg("report_after"))
+          nb::arg("setup"), nb::arg("command"), nb::arg("name"), nb::arg("rules"))
       .def("call", &call, nb::arg("text"), nb::arg("buffers"))
       .def("close", [](NativeGuarded& self) {
         const WithoutGil free;

@@ -1,4 +1,5 @@
 // Worker processes: the pool on this side, the loop on theirs.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <sys/prctl.h>
@@ -106,11 +107,27 @@ Result<std::shared_ptr<GeneratorFactory>> load_generator(PyObject* load, std::st
       std::move(output), "", std::move(name)));
 }
 
-void serve(int channel, int memory, const nb::object& load, const nb::object& answer) {
+// Calls a hook of the worker's that answers nothing; what it raises ends the worker.
+template <class... Args>
+void tell(const nb::object& hook, Args... args) {
+  const WithGil gil;
+  try {
+    hook(args...);
+  } catch (nb::python_error& error) {
+    error.restore();
+    PyErr_Print();
+    _exit(1);
+  }
+}
+
+void serve(int channel, int memory, const nb::object& load, const nb::object& answer,
+           const nb::object& become, const nb::object& seed) {
   auto shared = value_or_throw(SharedMemory::open(memory));
   const Ref loader = Ref::borrow(load.ptr());
   const Ref server = Ref::borrow(answer.ptr());
   WorkerFront front;
+  front.become = [&become](const WorkerKind& kind) { tell(become, kind.memory_limit); };
+  front.seed = [&seed](std::uint8_t draws, std::uint64_t number) { tell(seed, draws, number); };
   front.load = [&loader](std::string_view bytes, StructurePtr output, std::string name) {
     return load_function(loader.get(), bytes, std::move(output), std::move(name));
   };
@@ -126,6 +143,21 @@ void serve(int channel, int memory, const nb::object& load, const nb::object& an
 }
 
 }  // namespace
+
+GuardRules rules_of(const nb::dict& given) {
+  GuardRules rules;
+  const auto read = [&given](const char* name, auto& to) {
+    if (given.contains(name)) to = nb::cast<std::remove_reference_t<decltype(to)>>(given[name]);
+  };
+  read("timeout", rules.timeout_s);
+  read("restarts", rules.restarts);
+  read("most", rules.most);
+  read("report_after", rules.report_after_s);
+  read("memory_limit", rules.kind.memory_limit);
+  read("draws", rules.draws);
+  read("seed", rules.seed);
+  return rules;
+}
 
 const std::shared_ptr<WorkerPool>& worker_pool(const std::vector<std::string>& command) {
   if (pool() == nullptr) {
@@ -155,29 +187,28 @@ void bind_workers(nb::module_& m) {
   m.def(
       "guarded_function",
       [](nb::handle function, const nb::bytes& travels, const std::vector<std::string>& command,
-         double timeout, int restarts, int most, double report_after) {
+         const nb::dict& rules) {
         return function_to_python(std::make_shared<GuardedFunction>(
             function_of(function), std::string(travels.c_str(), travels.size()),
-            worker_pool(command), GuardRules{timeout, restarts, most, report_after}));
+            worker_pool(command), rules_of(rules)));
       },
-      nb::arg("function"), nb::arg("travels"), nb::arg("command"), nb::arg("timeout"),
-      nb::arg("restarts"), nb::arg("most"), nb::arg("report_after"),
+      nb::arg("function"), nb::arg("travels"), nb::arg("command"), nb::arg("rules"),
       "A Python function of the engine's, run in worker processes.");
   m.def(
       "guarded_generator",
       [](nb::handle generator, const nb::bytes& travels, nb::handle structure,
-         const std::vector<std::string>& command, double timeout, int restarts,
-         double report_after) {
+         const std::vector<std::string>& command, const nb::dict& rules) {
         return object_to_python(std::make_shared<GuardedGeneratorFactory>(
             std::dynamic_pointer_cast<GeneratorFactory>(object_of(generator)),
             std::string(travels.c_str(), travels.size()),
             structure.is_none() ? nullptr : structure_of(structure), worker_pool(command),
-            GuardRules{timeout, restarts, 1, report_after}));
+            rules_of(rules)));
       },
       nb::arg("generator"), nb::arg("travels"), nb::arg("structure").none(), nb::arg("command"),
-      nb::arg("timeout"), nb::arg("restarts"), nb::arg("report_after"),
+      nb::arg("rules"),
       "A generator of the engine's, run in a worker process.");
   m.def("serve", &serve, nb::arg("channel"), nb::arg("memory"), nb::arg("load"), nb::arg("answer"),
+        nb::arg("become"), nb::arg("seed"),
         "A worker's life: returns when the process that it works for is gone.");
   m.def(
       "die_with_parent",

@@ -4,14 +4,18 @@
 #include <string>
 #include <vector>
 
+#include "bindings.h"
 #include "python.h"
 #include "spillway/guard/parcel.h"
-#include "spillway/guard/worker_pool.h"
+#include "spillway/guard/watch.h"
 
 namespace spillway::python {
 
 // The workers of this process; `command` starts the process that forks them. With the GIL.
 const std::shared_ptr<WorkerPool>& worker_pool(const std::vector<std::string>& command);
+
+// What `guard.rules` says of a stage; where a key is missing, the default holds.
+GuardRules rules_of(const nanobind::dict& given);
 
 // In a worker: `serve(text, parts)` gives a text and buffers.
 Result<Parcel> serve_parcel(PyObject* serve, const Parcel& request);

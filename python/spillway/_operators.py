@@ -60,7 +60,8 @@ def _docstring(op: dict[str, Any]) -> str:
         if _has_functions(op):
             lines.append(
                 "isolate: run the function in worker processes, where it may crash; timeout: "
-                "seconds for an element there; restarts: further attempts after a crash (1)."
+                "seconds for an element there; restarts: further attempts after a crash (1); "
+                "memory_limit: bytes a worker may allocate."
             )
     if op["example"]:
         lines += [

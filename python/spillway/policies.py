@@ -37,7 +37,8 @@ class OnError:
 
 
 NAMES = ("on_error", "retries", "backoff", "max_errors", "max_error_rate", "quarantine")
-GUARD_NAMES = ("isolate", "timeout", "restarts")  # of stages with functions; see guard.rules
+# Of stages with functions; see guard.rules.
+GUARD_NAMES = ("isolate", "timeout", "restarts", "memory_limit")
 
 
 def params(given: dict[str, Any]) -> list[Any]:

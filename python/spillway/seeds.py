@@ -8,6 +8,7 @@ _DEFAULT = 87654321
 _MODULUS = 2**31 - 1
 _global: int | None = None
 _draws = random.Random()
+_element: list[int] | None = None  # in a worker: the number of the element, and the draws for it
 
 
 def set_seed(seed: int | None) -> None:
@@ -26,8 +27,28 @@ def set_seed(seed: int | None) -> None:
     _draws.seed(seed)
 
 
+def given() -> int | None:
+    """The global seed as 64 bits, where one was set."""
+    return None if _global is None else _global & (2**64 - 1)
+
+
+def begin_element(number: int) -> None:
+    """In a worker: what is drawn without a seed follows from this number until the next."""
+    global _element
+    _element = [number, 0]
+
+
+def _drawn_for_element(element: list[int]) -> int:
+    element[1] += 1
+    mixed = (element[0] + element[1] * 0x9E3779B97F4A7C15) & (2**64 - 1)
+    mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & (2**64 - 1)
+    return (mixed >> 31) % _MODULUS
+
+
 def seed_pair(seed: int | None) -> tuple[int, int]:
     """The two seeds of an operator; (0, 0) means: draw them."""
+    if seed is None and _element is not None:
+        seed = _drawn_for_element(_element)
     if _global is not None:
         if seed is None:
             seed = _draws.randint(0, _MODULUS)

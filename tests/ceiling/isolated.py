@@ -44,6 +44,34 @@ def an_isolated_generator(limit: int) -> Facts:
 
 
 @case(limit=256 * MIB)
+def an_isolated_map_that_leaks(limit: int) -> Facts:
+    """100 calls that leak 10 MB each: workers are replaced, this process stays as it was."""
+    count = 100
+
+    def work(number: Any) -> Any:
+        import builtins
+
+        held: list[Any] = builtins.__dict__.setdefault("_leak", [])
+        held.append(np.full(10 * MIB // 8, 1.0))
+        return np.int64(int(number) + len(held) * 0)
+
+    ds = sw.Dataset.range(count).map(work, num_parallel_calls=2, isolate=True)
+    it = iter(ds)
+    seen = [int(next(it))]
+    before = resident()
+    seen += [int(x) for x in it]
+    grown = resident() - before
+    if grown > 16 * MIB:
+        raise AssertionError(f"this process grew by {grown / MIB:.0f} MiB")
+    return Facts(seen, range(count), f"{grown / MIB:.1f} MiB grown here")
+
+
+def resident() -> int:
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+
+@case(limit=256 * MIB)
 def a_guarded_call_that_wants_everything(limit: int) -> Facts:
     """A callable that allocates without end, then one that answers, in turn."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
@@ -20,16 +19,11 @@ R = TypeVar("R")
 class Guarded(Generic[P, R]):
     """A callable that runs in a worker process, kept warm between calls; see `guarded`."""
 
-    def __init__(
-        self, make: bytes, name: str, *, memory_limit: int | None, timeout: float, restarts: int
-    ) -> None:
+    def __init__(self, make: bytes, name: str, how: dict[str, Any]) -> None:
         """Nothing is started before the first call."""
         rules.install_hooks()
-        setup = pickle.dumps((make, memory_limit))
         self._name = name
-        self._native = _native.GuardedCall(
-            setup, rules.command(), name, timeout, restarts, rules.REPORT_AFTER
-        )
+        self._native = _native.GuardedCall(make, rules.command(), name, how)
         self._threads: ThreadPoolExecutor | None = None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -104,19 +98,13 @@ def guarded(
     ...     add(2)
     3
     """
-    from spillway.config import as_bytes
-
     if (function is None) == (factory is None):
         raise TypeError("guarded needs a function, or factory= to make one in the worker")
-    if timeout is not None and not timeout > 0:
-        raise ValueError(f"timeout must be seconds, more than 0: {timeout!r}")
-    if restarts < 0:
-        raise ValueError(f"restarts must not be negative: {restarts!r}")
+    how = rules.checked(timeout, restarts, memory_limit)
     given: Any = function if factory is None else factory
     name = travel.name_of(given)
-    limit = None if memory_limit is None else as_bytes(memory_limit)
     make = travel.pack(_Maker(given, factory is not None), f"guarded({name})", of=given)
-    return Guarded(make, name, memory_limit=limit, timeout=float(timeout or 0), restarts=restarts)
+    return Guarded(make, name, how)
 
 
 class _Maker:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from spillway import _native, policies
-from spillway.guard import travel, worker
+from spillway.guard import draws, travel, worker
 
 REPORT_AFTER = 30.0  # seconds without a word from an element
 
@@ -22,20 +22,36 @@ def take(given: dict[str, Any]) -> dict[str, Any]:
     """Takes the rules out of a method's keywords and checks them."""
     rules = {name: given.pop(name, None) for name in policies.GUARD_NAMES}
     if not rules["isolate"]:
-        for name in ("timeout", "restarts"):
+        for name in ("timeout", "restarts", "memory_limit"):
             if rules[name] is not None:
-                raise ValueError(
-                    f"{name}= ends and restarts worker processes: it needs isolate=True"
-                )
+                raise ValueError(f"{name}= is for worker processes: it needs isolate=True")
         return {}
-    timeout, restarts = rules["timeout"], rules["restarts"]
+    return checked(
+        rules["timeout"],
+        1 if rules["restarts"] is None else rules["restarts"],
+        rules["memory_limit"],
+    )
+
+
+def checked(timeout: Any, restarts: Any, memory_limit: Any) -> dict[str, Any]:
+    """The rules as the engine reads them."""
+    from spillway import seeds
+    from spillway.config import as_bytes
+
     if timeout is not None and not float(timeout) > 0:
         raise ValueError(f"timeout must be seconds, more than 0: {timeout!r}")
-    if restarts is not None and int(restarts) < 0:
+    if int(restarts) < 0:
         raise ValueError(f"restarts must not be negative: {restarts!r}")
+    limit = 0 if memory_limit is None else as_bytes(memory_limit)
+    if memory_limit is not None and limit <= 0:
+        raise ValueError(f"memory_limit must be bytes, more than 0: {memory_limit!r}")
     return {
         "timeout": float(timeout or 0),
-        "restarts": 1 if restarts is None else int(restarts),
+        "restarts": int(restarts),
+        "most": 1,
+        "report_after": REPORT_AFTER,
+        "memory_limit": limit,
+        "seed": seeds.given(),
     }
 
 
@@ -51,10 +67,7 @@ def isolated(
         function,
         travel.pack(call, op),
         command(),
-        rules["timeout"],
-        rules["restarts"],
-        max(calls or 0, 0),
-        REPORT_AFTER,
+        {**rules, "most": max(calls or 0, 0), "draws": draws.draws(call)},
     )
 
 
@@ -81,9 +94,7 @@ def isolated_generator(
         packed,
         structure,
         command(),
-        rules["timeout"],
-        rules["restarts"],
-        REPORT_AFTER,
+        rules,
     )
 
 

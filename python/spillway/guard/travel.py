@@ -7,9 +7,12 @@ our own processes and run the user's own code: what comes from them is trusted a
 from __future__ import annotations
 
 import pickle
+import random
 import traceback
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 
 def pack(function: Callable[..., Any], what: str, of: Any = None) -> bytes:
@@ -33,9 +36,33 @@ def pack(function: Callable[..., Any], what: str, of: Any = None) -> bytes:
 
 
 def _dumps(value: Any) -> bytes:
+    import io
+
     import cloudpickle
 
-    return bytes(cloudpickle.dumps(value))
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        """The generators that all share stay those of their process, whoever refers to them."""
+
+        def reducer_override(self, obj: Any) -> Any:
+            if obj is random._inst:  # type: ignore[attr-defined]
+                return shared_random, ()
+            if obj is np.random.mtrand._rand:  # type: ignore[attr-defined]
+                return shared_numpy, ()
+            return super().reducer_override(obj)
+
+    with io.BytesIO() as file:
+        Pickler(file).dump(value)
+        return file.getvalue()
+
+
+def shared_random() -> Any:
+    """The generator behind the functions of `random`."""
+    return random._inst  # type: ignore[attr-defined]
+
+
+def shared_numpy() -> Any:
+    """The generator behind those of `np.random`."""
+    return np.random.mtrand._rand  # type: ignore[attr-defined]
 
 
 def name_of(function: Any) -> str:

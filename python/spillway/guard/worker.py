@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import functools
 import json
 import os
 import pickle
@@ -13,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from spillway import _native
-from spillway.guard import travel
+from spillway.guard import draws, travel
 
 _DIES_FIRST = 800  # oom_score_adj: when memory runs out, the kernel takes this process
 
@@ -46,7 +47,8 @@ def main(parent: int, facts: bytes, channel: int, memory: int, stacks: int) -> N
         file.write(str(_DIES_FIRST))
     _adopt(json.loads(facts.decode("utf-8", "surrogateescape")))
     _native.set_worker_hooks(environment, travel.pack_exception, travel.unpack_exception, print)
-    _native.serve(channel, memory, load, answer)
+    draws.start_afresh()
+    _native.serve(channel, memory, load, answer, become, draws.seed)
 
 
 def _adopt(facts: dict[str, Any]) -> None:
@@ -65,30 +67,50 @@ def load(packed: bytes) -> Any:
     from spillway.guard.rules import Started
 
     sent = pickle.loads(packed)
-    return sent() if isinstance(sent, Started) else sent
+    if isinstance(sent, Started):
+        start, args = sent()
+        return _told(start), args
+    return _told(sent)
 
 
 _called: Callable[..., Any] | None = None
 _memory_limit: int | None = None
 
 
+def become(memory_limit: int) -> None:
+    """What kind of worker this is to be."""
+    global _memory_limit
+    if memory_limit:
+        _memory_limit = memory_limit
+        _limit_memory(memory_limit)
+
+
+def _told(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function; a MemoryError in it says which limit it met."""
+    if _memory_limit is None:
+        return function
+    allowed = _native.format_bytes(_memory_limit)
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except MemoryError as error:
+            told = f"the worker may allocate no more: memory_limit is {allowed}"
+            error.args = (told,) if not str(error) else error.args
+            raise
+
+    return call
+
+
 def answer(text: bytes, parts: list[Any]) -> tuple[bytes, list[Any]]:
     """What `guarded` asks: first to set the callable up, then to call it."""
-    global _called, _memory_limit
+    global _called
     if _called is None:
-        make, _memory_limit = pickle.loads(text)
-        if _memory_limit is not None:
-            _limit_memory(_memory_limit)
-        _called = pickle.loads(make)()
+        _called = _told(pickle.loads(text)())
         return b"", []
     args, kwargs = travel.unpack_values(text, parts)
-    try:
-        result = _called(*args, **kwargs)
-    except MemoryError as error:
-        if _memory_limit is None or str(error):
-            raise
-        allowed = _native.format_bytes(_memory_limit)
-        raise MemoryError(f"the worker may allocate no more: memory_limit is {allowed}") from error
+    result = _called(*args, **kwargs)
     return travel.pack_values(result, travel.name_of(_called))
 
 

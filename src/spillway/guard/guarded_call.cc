@@ -40,7 +40,7 @@ Result<Parcel> GuardedCall::call(const Parcel& request, const AccountPtr& accoun
 }
 
 Status GuardedCall::start(const AccountPtr& account) {
-  SW_ASSIGN(worker_, pool_->take(WorkerPool::Which::kFresh));
+  SW_ASSIGN(worker_, pool_->take(rules_.kind, WorkerPool::Which::kFresh));
   Parcel setup;
   setup.text = setup_;
   GuardRules patient = rules_;  // it may load a model

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "spillway/guard/worker_pool.h"
@@ -14,6 +15,10 @@ struct GuardRules {
   int restarts = 1;            // further attempts for an element whose worker died
   int most = 0;                // calls at a time; 0: as many as the CPUs the process may use
   double report_after_s = 30;  // an element under way for so long is reported, again and again
+  WorkerKind kind;             // of the workers it runs in
+  // Which of the front's random generators it may draw from: they are seeded for each element.
+  std::uint8_t draws = 0;
+  std::optional<std::uint64_t> seed;  // of the pipeline; none: every pass draws one
 };
 
 // Told what a user should know while it lasts; called on any thread, without locks of ours.

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "spillway/guard/worker_verbs.h"
 #include "spillway/memory/machine.h"
 
 namespace spillway {
@@ -17,11 +18,13 @@ std::size_t address_space(Budget& budget) {
 }
 // What a forked worker has of its own before it was given anything (measured: 5.6 MB).
 constexpr std::size_t kWorkerBytes = std::size_t{6} << 20U;
+// Modules that a function loads are no leak: less than this is not worth a new worker.
+constexpr std::size_t kLeastRecycled = std::size_t{32} << 20U;
 
 }  // namespace
 
 WorkerPool::WorkerPool(Budget& budget, std::shared_ptr<Spawner> spawner)
-    : spawner_(std::move(spawner)), account_(budget.open_account("workers")) {
+    : budget_(budget), spawner_(std::move(spawner)), account_(budget.open_account("workers")) {
   auto memory = SharedMemory::create(budget, address_space(budget));
   if (memory.ok()) {
     memory_ = std::move(memory).value();
@@ -48,40 +51,60 @@ WorkerPool::Calling::~Calling() {
   pool_.came_back_.notify_all();
 }
 
-Result<WorkerPtr> WorkerPool::take(Which which, const Channel::GiveUp& give_up) {
+Result<WorkerPtr> WorkerPool::take(const WorkerKind& kind, Which which,
+                                   const Channel::GiveUp& give_up) {
   if (!ready_.ok()) return ready_;
   if (which == Which::kAny) {
     bool gave_up = false;
-    WorkerPtr worker = take_idle(give_up, gave_up);
+    WorkerPtr worker = take_idle(kind, give_up, gave_up);
     if (worker != nullptr) return worker;
     if (gave_up) return cancelled();
   }
-  return start();
+  return start(kind);
 }
 
-WorkerPtr WorkerPool::take_idle(const Channel::GiveUp& give_up, bool& gave_up) {
+WorkerPtr WorkerPool::idle_of(const WorkerKind& kind) {
+  const auto last =
+      std::find_if(idle_.rbegin(), idle_.rend(),
+                   [&kind](const WorkerPtr& worker) { return worker->kind() == kind; });
+  if (last == idle_.rend()) return nullptr;
+  WorkerPtr worker = std::move(*last);
+  idle_.erase(std::next(last).base());
+  return worker;
+}
+
+WorkerPtr WorkerPool::take_idle(const WorkerKind& kind, const Channel::GiveUp& give_up,
+                                bool& gave_up) {
   for (;;) {
+    WorkerPtr dropped;  // ends when nothing is locked any more
     {
       const MutexLock lock(mutex_);
-      if (!idle_.empty()) {
-        WorkerPtr worker = std::move(idle_.back());
-        idle_.pop_back();
-        return worker;
-      }
+      if (WorkerPtr worker = idle_of(kind)) return worker;
       if (calling_ <= 1 || account_->try_reserve(kWorkerBytes)) return nullptr;
-      came_back_.wait_for(mutex_, std::chrono::milliseconds(20));
+      if (idle_.empty()) {
+        came_back_.wait_for(mutex_, std::chrono::milliseconds(20));
+      } else {
+        dropped = std::move(idle_.front());  // of another kind: makes room
+        idle_.pop_front();
+      }
     }
     gave_up = give_up && give_up();
     if (gave_up) return nullptr;
   }
 }
 
-Result<WorkerPtr> WorkerPool::start() {
+Result<WorkerPtr> WorkerPool::start(const WorkerKind& kind) {
   SharedMemory::Piece beat = memory_->take(account_, sizeof(Beat));
   if (!beat) return out_of_resource("shared memory: no address is left for another worker");
   SW_ASSIGN(Spawner::Spawned spawned, spawner_->spawn(memory_->fd()));
   auto worker = std::make_unique<WorkerProcess>(spawner_, std::move(spawned), std::move(beat),
-                                                memory_, alive_);
+                                                memory_, alive_, kind);
+  if (kind != WorkerKind()) {
+    MessageWriter become;
+    write_kind(kind, become.add(WorkerVerb::kBecome));
+    // Into an empty socket. One that died meanwhile is found dead by whoever asks it first.
+    worker->channel().send(become.bytes(), nullptr);
+  }
   ++started_;
   sample(*worker);
   const std::size_t held = spawner_->memory();
@@ -105,8 +128,24 @@ std::size_t WorkerPool::sample(WorkerProcess& worker) {
   return bytes;
 }
 
+std::size_t WorkerPool::recycle_at(const WorkerKind& kind) const {
+  std::size_t callers = 0;
+  {
+    const MutexLock lock(mutex_);
+    callers = std::max<std::size_t>(most_calling_, 2);
+  }
+  const std::size_t share = std::max(budget_.limit() / 2 / callers, kLeastRecycled);
+  const std::size_t own = kind.memory_limit > 0 ? kind.memory_limit / 2 : kRecycleAt;
+  return std::min({kRecycleAt, share, own});
+}
+
+bool WorkerPool::overgrown(WorkerProcess& worker) {
+  return sample(worker) > kWorkerBytes + recycle_at(worker.kind()) ||
+         worker.kept_bytes() > kMostKept;
+}
+
 void WorkerPool::give_back(WorkerPtr worker) {
-  const bool grown = sample(*worker) > kRecycleAt || worker->kept_bytes() > kMostKept;
+  const bool grown = overgrown(*worker);
   WorkerPtr dropped;
   const MutexLock lock(mutex_);
   if (!grown) idle_.push_back(std::move(worker));

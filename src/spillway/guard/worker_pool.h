@@ -14,7 +14,8 @@ using WorkerPtr = std::unique_ptr<WorkerProcess>;
 // time is for the callers to say. Thread-safe.
 class WorkerPool {
  public:
-  // Private bytes above which a worker is ended after its call: it leaks, or kept too much.
+  // The most private bytes of a worker that is kept after its call: beyond, it leaks or kept too
+  // much. Less where the budget or its own limit is small: see recycle_at().
   static constexpr std::size_t kRecycleAt = std::size_t{1} << 30U;
   // The same for bytes of its inputs that code in it still refers to.
   static constexpr std::size_t kMostKept = std::size_t{64} << 20U;
@@ -35,14 +36,18 @@ class WorkerPool {
    private:
     WorkerPool& pool_;
   };
-  // kAny: one that waits for work, or a new one; where there is no room for that and others are
-  // calling, theirs is waited for until `give_up` says otherwise (kCancelled).
+  // Of this kind. kAny: one that waits for work, or a new one; where there is no room for that and
+  // others are calling, theirs is waited for until `give_up` says otherwise (kCancelled).
   enum class Which : std::uint8_t { kAny, kFresh };
-  Result<WorkerPtr> take(Which which = Which::kAny, const Channel::GiveUp& give_up = nullptr);
+  Result<WorkerPtr> take(const WorkerKind& kind, Which which = Which::kAny,
+                         const Channel::GiveUp& give_up = nullptr);
   // One that answered its last request whole.
   void give_back(WorkerPtr worker);
   // Charges what it holds now; returns it.
   std::size_t sample(WorkerProcess& worker);
+  // Whether it holds so much that it is to be replaced: half of what it may allocate, or its share
+  // of half the budget. What it does next would be the kernel's to end.
+  bool overgrown(WorkerProcess& worker);
 
   const std::shared_ptr<SharedMemory>& memory() const { return memory_; }
   const AccountPtr& account() const { return account_; }
@@ -53,9 +58,12 @@ class WorkerPool {
   std::size_t end_idle();
 
  private:
-  Result<WorkerPtr> start();
-  WorkerPtr take_idle(const Channel::GiveUp& give_up, bool& gave_up);
+  Result<WorkerPtr> start(const WorkerKind& kind);
+  WorkerPtr take_idle(const WorkerKind& kind, const Channel::GiveUp& give_up, bool& gave_up);
+  WorkerPtr idle_of(const WorkerKind& kind) SW_REQUIRES(mutex_);
+  std::size_t recycle_at(const WorkerKind& kind) const;
 
+  Budget& budget_;
   const std::shared_ptr<Spawner> spawner_;
   const AccountPtr account_;
   std::shared_ptr<SharedMemory> memory_;

@@ -43,10 +43,11 @@ std::size_t anonymous_bytes(pid_t pid) {
 
 WorkerProcess::WorkerProcess(std::shared_ptr<Spawner> spawner, Spawner::Spawned spawned,
                              SharedMemory::Piece beat, std::shared_ptr<SharedMemory> memory,
-                             std::shared_ptr<std::atomic<int>> alive)
+                             std::shared_ptr<std::atomic<int>> alive, WorkerKind kind)
     : spawner_(std::move(spawner)),
       memory_(std::move(memory)),
       alive_(std::move(alive)),
+      kind_(std::move(kind)),
       spawned_(std::move(spawned)),
       beat_piece_(std::move(beat)),
       beat_(new(beat_piece_.bytes().data()) Beat),

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <unordered_set>
+#include <vector>
 
 #include "spillway/guard/channel.h"
 #include "spillway/guard/death.h"
@@ -17,6 +18,12 @@ namespace spillway {
 // A page that a worker and its parent share: where it is, for whoever has to say later.
 struct Beat {
   std::atomic<std::int64_t> row{-1};  // of the rows of its call; -1: none
+};
+
+// What a worker is made for, before its first request; it stays that to its end.
+struct WorkerKind {
+  std::size_t memory_limit = 0;  // bytes it may allocate beside what it starts with; 0: any
+  bool operator==(const WorkerKind&) const = default;
 };
 
 // Memory of a process that no file is behind; 0: it is gone.
@@ -50,13 +57,14 @@ class WorkerProcess {
  public:
   WorkerProcess(std::shared_ptr<Spawner> spawner, Spawner::Spawned spawned,
                 SharedMemory::Piece beat, std::shared_ptr<SharedMemory> memory,
-                std::shared_ptr<std::atomic<int>> alive);
+                std::shared_ptr<std::atomic<int>> alive, WorkerKind kind = {});
   // Ends it, if it still runs.
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   pid_t pid() const { return spawned_.pid; }
+  const WorkerKind& kind() const { return kind_; }
   Channel& channel() { return spawned_.channel; }
   SharedMemory& memory() const { return *memory_; }
   Beat& beat() const { return *beat_; }
@@ -92,6 +100,7 @@ class WorkerProcess {
   const std::shared_ptr<Spawner> spawner_;
   const std::shared_ptr<SharedMemory> memory_;
   const std::shared_ptr<std::atomic<int>> alive_;  // how many there are
+  const WorkerKind kind_;
   Spawner::Spawned spawned_;
   SharedMemory::Piece beat_piece_;
   Beat* const beat_;

@@ -7,6 +7,16 @@ CauseCarrier& cause_carrier() {
   return carrier;
 }
 
+void write_kind(const WorkerKind& kind, MessageWriter& out) {
+  out.add(static_cast<std::uint64_t>(kind.memory_limit));
+}
+
+WorkerKind read_kind(MessageReader& in) {
+  WorkerKind kind;
+  kind.memory_limit = in.get<std::uint64_t>();
+  return kind;
+}
+
 void write_status(const Status& status, MessageWriter& out) {
   out.add(static_cast<std::uint8_t>(status.ok() ? 0 : 1));
   if (status.ok()) return;

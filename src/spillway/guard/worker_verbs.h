@@ -6,12 +6,13 @@
 
 #include "spillway/base/status.h"
 #include "spillway/guard/message.h"
+#include "spillway/guard/worker_process.h"
 
 namespace spillway {
 
-// What a process and its workers say to each other. kLoad gives a function for later; kCall calls
-// one for some rows, kParcel hands the front a request of its own; a generator is started, asked
-// for rows and closed. A worker answers all but kLoad with kDone, or first with kNeed where the
+// What a process and its workers say to each other. kBecome tells a new one its kind; kLoad gives a
+// function for later; kCall calls one for some rows, kParcel hands the front a request of its own; a generator is started, asked
+// for rows and closed. A worker answers all but kBecome and kLoad with kDone, or first with kNeed where the
 // room it was given does not hold the results; then it gets kRoom.
 enum class WorkerVerb : std::uint8_t {
   kLoad = 1,
@@ -23,6 +24,7 @@ enum class WorkerVerb : std::uint8_t {
   kRoom,
   kDone,
   kNeed,
+  kBecome,
 };
 
 // The facts of an error travel, and its cause as far as the front can carry it.
@@ -32,6 +34,9 @@ struct CauseCarrier {
 };
 // Set once, before the first worker.
 CauseCarrier& cause_carrier();
+
+void write_kind(const WorkerKind& kind, MessageWriter& out);
+WorkerKind read_kind(MessageReader& in);
 
 void write_status(const Status& status, MessageWriter& out);
 Status read_status(MessageReader& in);

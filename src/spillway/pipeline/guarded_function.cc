@@ -48,12 +48,18 @@ GuardedFunction::GuardedFunction(FunctionPtr inner, std::string travels,
     : inner_(std::move(inner)),
       travels_(std::move(travels)),
       pool_(std::move(pool)),
-      rules_(rules),
+      rules_(std::move(rules)),
+      seeds_(rules_.seed),
       id_(next_id()) {}
 
 std::string GuardedFunction::why() const {
+  std::string why = "runs in worker processes";
+  if (rules_.draws != 0) {
+    why += ", where `random` and `np.random` are seeded for each element: its random numbers are "
+           "not those of a run in this process";
+  }
   const std::string inner = inner_->why();
-  return "runs in worker processes" + (inner.empty() ? "" : "; " + inner);
+  return inner.empty() ? why : why + "; " + inner;
 }
 
 class GuardedFunction::Turn {
@@ -104,8 +110,8 @@ Function::Outcome GuardedFunction::call_in_turn(const Chunk& rows, const CallCon
   for (;;) {
     // What has killed a worker is called alone in a fresh one.
     if (deaths > 0) some = rows.slice(0, 1);
-    auto worker =
-        pool_->take(deaths > 0 ? WorkerPool::Which::kFresh : WorkerPool::Which::kAny, give_up);
+    const auto which = deaths > 0 ? WorkerPool::Which::kFresh : WorkerPool::Which::kAny;
+    auto worker = pool_->take(rules_.kind, which, give_up);
     if (!worker.ok()) {
       failed.error = std::move(worker).status();
       return failed;
@@ -161,6 +167,7 @@ GuardedFunction::Answer GuardedFunction::ask(WorkerProcess& worker, const Chunk&
   MessageWriter message;
   message.add(WorkerVerb::kCall).add(id_).add(worker.beat_offset()).add(context.first_index);
   message.add(context.epoch).add(static_cast<std::uint64_t>(context.bytes)).add(left);
+  message.add(rules_.draws != 0 ? seeds_.of(context.account) : 0);
   message.add(answer.room.offset());
   message.add(static_cast<std::uint64_t>(answer.room.bytes().size()));
   answer.outcome.error =
@@ -184,7 +191,7 @@ bool GuardedFunction::load(WorkerProcess& worker, Watch& watch) {
   worker.learn(id_);
   MessageWriter message;
   message.add(WorkerVerb::kLoad).add(id_).add(std::string_view(travels_));
-  message.add(std::string_view(name()));
+  message.add(std::string_view(name())).add(rules_.draws);
   write_structure(output(), message);
   return worker.channel().send(message.bytes(), std::ref(watch)) == Channel::Got::kAll;
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "spillway/base/mutex.h"
+#include "spillway/guard/pass_seeds.h"
 #include "spillway/guard/watch.h"
 #include "spillway/pipeline/function.h"
 
@@ -58,6 +59,7 @@ class GuardedFunction final : public Function {
   const std::string travels_;
   const std::shared_ptr<WorkerPool> pool_;
   const GuardRules rules_;
+  PassSeeds seeds_;
   const std::uint64_t id_;
   Mutex mutex_;
   CondVar ended_;

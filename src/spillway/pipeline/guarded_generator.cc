@@ -21,16 +21,25 @@ constexpr std::size_t kLeastRoom = 64 * 1024;
 constexpr std::int64_t kCareful = 1024;        // rows: no request asks for more
 constexpr std::int64_t kPassNs = 100'000'000;  // between looks while delivered rows are passed
 
+// Tells generators with other arguments apart.
+std::uint64_t hash_of(std::string_view bytes) {
+  Fnv64 hash;
+  hash.add(bytes);
+  return hash.value();
+}
+
 class GuardedGenerator final : public Generator {
  public:
   GuardedGenerator(std::string travels, StructurePtr structure, std::shared_ptr<WorkerPool> pool,
-                   const GuardRules& rules, std::string name, AccountPtr account)
+                   const GuardRules& rules, std::string name, AccountPtr account,
+                   std::uint64_t seed)
       : travels_(std::move(travels)),
         structure_(std::move(structure)),
         pool_(std::move(pool)),
         rules_(rules),
         name_(std::move(name)),
-        account_(std::move(account)) {}
+        account_(std::move(account)),
+        seed_(seed) {}
 
   // Lets the generator close itself, if it answers at all.
   ~GuardedGenerator() override {
@@ -103,11 +112,12 @@ class GuardedGenerator final : public Generator {
 
   // A fresh worker whose generator is where this one was. `died`: it did not get there.
   Status start(const std::atomic<bool>& stop, bool& died, std::string& stack) {
-    SW_ASSIGN(worker_, pool_->take(WorkerPool::Which::kAny, [&stop] { return stop.load(); }));
+    SW_ASSIGN(worker_, pool_->take(rules_.kind, WorkerPool::Which::kAny,
+                                       [&stop] { return stop.load(); }));
     receiver_ = RowReceiver();
     MessageWriter message;
     message.add(WorkerVerb::kStartGenerator).add(std::string_view(travels_));
-    message.add(std::string_view(name_));
+    message.add(std::string_view(name_)).add(seed_);
     write_structure(structure_, message);
     Watch watch(*pool_, *worker_, rules_, name_, made_, &stop);
     SharedMemory::Piece none;
@@ -244,6 +254,7 @@ class GuardedGenerator final : public Generator {
   const GuardRules rules_;
   const std::string name_;
   const AccountPtr account_;
+  const std::uint64_t seed_;  // the same after a death: what it drew comes again
   SharedMemory::Piece lent_;  // to the worker: nobody else's before that is known to be dead
   WorkerPtr worker_;
   RowReceiver receiver_;
@@ -266,11 +277,13 @@ GuardedGeneratorFactory::GuardedGeneratorFactory(std::shared_ptr<GeneratorFactor
       travels_(std::move(travels)),
       structure_(std::move(structure)),
       pool_(std::move(pool)),
-      rules_(rules) {}
+      rules_(std::move(rules)),
+      seeds_(rules_.seed, hash_of(travels_)) {}
 
 Result<std::unique_ptr<Generator>> GuardedGeneratorFactory::start(const AccountPtr& account) {
   return std::unique_ptr<Generator>(
-      std::make_unique<GuardedGenerator>(travels_, structure_, pool_, rules_, describe(), account));
+      std::make_unique<GuardedGenerator>(travels_, structure_, pool_, rules_, describe(), account,
+                                         seeds_.next(account)));
 }
 
 }  // namespace spillway

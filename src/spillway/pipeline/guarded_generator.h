@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "spillway/guard/pass_seeds.h"
 #include "spillway/guard/watch.h"
 #include "spillway/pipeline/generator.h"
 
@@ -28,6 +29,7 @@ class GuardedGeneratorFactory final : public GeneratorFactory {
   const StructurePtr structure_;
   const std::shared_ptr<WorkerPool> pool_;
   const GuardRules rules_;
+  PassSeeds seeds_;
 };
 
 }  // namespace spillway

@@ -5,6 +5,7 @@
 
 #include "spillway/base/clock.h"
 #include "spillway/base/test_point.h"
+#include "spillway/guard/pass_seeds.h"
 #include "spillway/guard/worker_verbs.h"
 
 namespace spillway {
@@ -32,6 +33,9 @@ void WorkerLoop::run() {
   while (receive()) {
     MessageReader in(message);
     switch (in.get<WorkerVerb>()) {
+      case WorkerVerb::kBecome:
+        if (front_.become) front_.become(read_kind(in));
+        break;
       case WorkerVerb::kLoad:
         load(in);
         break;
@@ -59,8 +63,8 @@ void WorkerLoop::run() {
 
 void WorkerLoop::load(MessageReader& in) {
   const auto id = in.get<std::uint64_t>();
-  auto made = make(in);
   Loaded& loaded = functions_[id];
+  auto made = make(in, loaded.draws);
   if (made.ok()) {
     loaded.function = std::move(made).value();
   } else {
@@ -68,9 +72,10 @@ void WorkerLoop::load(MessageReader& in) {
   }
 }
 
-Result<FunctionPtr> WorkerLoop::make(MessageReader& in) const {
+Result<FunctionPtr> WorkerLoop::make(MessageReader& in, std::uint8_t& draws) const {
   const std::string_view bytes = in.text();
   const std::string name(in.text());
+  draws = in.get<std::uint8_t>();
   SW_ASSIGN(StructurePtr output, read_structure(in));
   return front_.load(bytes, std::move(output), name);
 }
@@ -83,6 +88,7 @@ bool WorkerLoop::call(MessageReader& in) {
   context.bytes = in.get<std::uint64_t>();
   const auto time_ns = in.get<std::int64_t>();
   if (time_ns >= 0) context.deadline_ns = now_ns() + time_ns;
+  const auto seed = in.get<std::uint64_t>();
   const Room room = read_room(in);
   if (!in.ok() || beat_bytes.empty()) return false;
   Beat& beat = *reinterpret_cast<Beat*>(beat_bytes.data());
@@ -90,7 +96,7 @@ bool WorkerLoop::call(MessageReader& in) {
 
   const std::int64_t cpu = process_cpu_ns();
   const auto keep = std::make_shared<char>();
-  Function::Outcome outcome = call_loaded(id, in, context, keep);
+  Function::Outcome outcome = call_loaded(id, seed, in, context, keep);
   beat.row = -1;
   SW_TEST_POINT("worker has results");
 
@@ -110,7 +116,7 @@ bool WorkerLoop::call(MessageReader& in) {
   return sent;
 }
 
-Function::Outcome WorkerLoop::call_loaded(std::uint64_t id, MessageReader& in,
+Function::Outcome WorkerLoop::call_loaded(std::uint64_t id, std::uint64_t seed, MessageReader& in,
                                           const CallContext& context,
                                           const std::shared_ptr<void>& keep) {
   Function::Outcome outcome;
@@ -121,10 +127,35 @@ Function::Outcome WorkerLoop::call_loaded(std::uint64_t id, MessageReader& in,
   } else if (loaded.function == nullptr) {
     outcome.error =
         loaded.failed.ok() ? internal_bug("a worker was not given its function") : loaded.failed;
+  } else if (loaded.draws != 0 && front_.seed) {
+    outcome = call_seeded(loaded, seed, rows.value(), context);
   } else {
     outcome = loaded.function->call(rows.value(), context);
   }
   return outcome;
+}
+
+// Row by row, each with random numbers of its own.
+Function::Outcome WorkerLoop::call_seeded(const Loaded& loaded, std::uint64_t seed,
+                                          const Chunk& rows, const CallContext& context) const {
+  Function::Outcome all;
+  std::vector<Chunk> parts;
+  std::size_t bytes = 0;
+  const std::uint64_t pass = mix_seeds(seed, static_cast<std::uint64_t>(context.epoch));
+  for (std::int64_t i = 0; i < rows.rows() && all.error.ok(); ++i) {
+    if (i > 0 && (bytes >= context.bytes || now_ns() >= context.deadline_ns)) break;
+    if (context.at != nullptr) *context.at = i;
+    const CallContext one{context.account, context.first_index + i, context.epoch};
+    front_.seed(loaded.draws, mix_seeds(pass, static_cast<std::uint64_t>(one.first_index)));
+    Function::Outcome outcome = loaded.function->call(rows.slice(i, i + 1), one);
+    bytes += outcome.out.footprint();
+    if (outcome.out.rows() > 0) parts.push_back(std::move(outcome.out));
+    all.error = std::move(outcome.error);
+  }
+  if (parts.empty()) return all;
+  const StructurePtr structure = parts[0].structure();
+  all.out = parts.size() == 1 ? std::move(parts[0]) : join_rows(structure, parts);
+  return all;
 }
 
 WorkerLoop::Room WorkerLoop::read_room(MessageReader& in) {
@@ -179,6 +210,8 @@ bool WorkerLoop::start_generator(MessageReader& in) {
 Status WorkerLoop::begin(MessageReader& in) {
   const std::string_view bytes = in.text();
   const std::string name(in.text());
+  const auto seed = in.get<std::uint64_t>();
+  if (front_.seed) front_.seed(0xFF, seed);
   SW_ASSIGN(generated_, read_structure(in));
   SW_ASSIGN(const auto factory, front_.begin(bytes, generated_, name));
   SW_ASSIGN(generator_, factory->start(account_));

@@ -16,6 +16,10 @@ namespace spillway {
 
 // What a front does in a worker with what it packed before.
 struct WorkerFront {
+  // Told its kind, before anything else.
+  std::function<void(const WorkerKind& kind)> become;
+  // Seeds the user's random generators; `draws` says which (GuardRules).
+  std::function<void(std::uint8_t draws, std::uint64_t seed)> seed;
   // `output`: what the function was declared to give, or null.
   std::function<Result<FunctionPtr>(std::string_view bytes, StructurePtr output, std::string name)>
       load;
@@ -42,12 +46,15 @@ class WorkerLoop {
   struct Loaded {
     FunctionPtr function;
     Status failed;
+    std::uint8_t draws = 0;
   };
   void load(MessageReader& in);
-  Result<FunctionPtr> make(MessageReader& in) const;
+  Result<FunctionPtr> make(MessageReader& in, std::uint8_t& draws) const;
   bool call(MessageReader& in);
-  Function::Outcome call_loaded(std::uint64_t id, MessageReader& in, const CallContext& context,
-                                const std::shared_ptr<void>& keep);
+  Function::Outcome call_loaded(std::uint64_t id, std::uint64_t seed, MessageReader& in,
+                                const CallContext& context, const std::shared_ptr<void>& keep);
+  Function::Outcome call_seeded(const Loaded& loaded, std::uint64_t seed, const Chunk& rows,
+                                const CallContext& context) const;
   bool serve(MessageReader& in);
   bool start_generator(MessageReader& in);
   Status begin(MessageReader& in);
