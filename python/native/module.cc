@@ -1,17 +1,40 @@
 #define SPILLWAY_IMPORTS_NUMPY
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
 #include "bindings.h"
 #include "file_watch.h"
 #include "numpy_loops.h"
 #include "spillway/base/mutant.h"
+#include "spillway/base/test_point.h"
 
 namespace nb = nanobind;
+
+#ifdef SW_TEST_POINTS
+namespace {
+
+// Calls `action` once, when a thread of this process comes to the point `name`; None: no more.
+void at_test_point(const std::string& name, const nb::object& action) {
+  using namespace spillway::python;
+  static auto& armed = *new std::unique_ptr<spillway::ScopedTestPoint>;
+  armed = nullptr;
+  if (action.is_none()) return;
+  const auto kept = keep_object(Ref::borrow(action.ptr()));
+  armed = std::make_unique<spillway::ScopedTestPoint>(name, [kept] {
+    const WithGil gil;
+    const Ref done = Ref::steal(PyObject_CallNoArgs(kept_object(kept)));
+    if (!done) PyErr_WriteUnraisable(kept_object(kept));
+  });
+}
+
+}  // namespace
+#endif
 
 NB_MODULE(_native, m) {
   // Whether tests can step in and break promises (base/test_point.h, base/mutant.h).
 #ifdef SW_TEST_POINTS
   m.attr("test_points") = true;
+  m.def("at_test_point", &at_test_point, nb::arg("name"), nb::arg("action").none());
 #else
   m.attr("test_points") = false;
 #endif

@@ -1,25 +1,37 @@
 """The process that starts workers: it has loaded what they need and forks on demand.
 
-Speaks the engine's messages (`guard/channel.h`): eight bytes of length, then the message.
+A spare one is forked ahead where the engine asks for it: it waits for its orders with everything
+done that needs no orders. Speaks the engine's messages (`guard/channel.h`): eight bytes of length,
+then the message.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 import struct
 import sys
 import warnings
+from collections.abc import Callable
+from typing import NamedTuple
 
-_SPAWN, _REAP = 1, 2
+_SPAWN, _REAP, _SPARE = 1, 2, 3
+
+
+class _Spare(NamedTuple):
+    pid: int
+    orders: socket.socket  # what it becomes a worker by
 
 
 def main() -> None:
     """Serves the socket whose number is the last argument until its other end is gone."""
-    with socket.socket(fileno=int(sys.argv[-1])) as server:
+    # An answer that nobody waits for any more is no reason to complain.
+    with socket.socket(fileno=int(sys.argv[-1])) as server, contextlib.suppress(ConnectionError):
         server.setblocking(True)
         _prepare()
+        spare: _Spare | None = None
         while True:
             message, fds = _receive(server)
             if message is None:
@@ -27,8 +39,11 @@ def main() -> None:
             if message[0] == _REAP:
                 (pid,) = struct.unpack_from("<q", message, 1)
                 _send(server, struct.pack("<q", _status(pid)))
+            elif message[0] == _SPARE:
+                spare = _keep_spare(server, spare, message[1] == 1)
             elif message[0] == _SPAWN and len(fds) == 3:
-                answer = _spawn(server, message[9:], fds)
+                answer = _spawn(server, spare, message, fds)
+                spare = None
                 for fd in fds:
                     os.close(fd)
                 _send(server, answer)
@@ -37,40 +52,90 @@ def main() -> None:
 def _prepare() -> None:
     import gc
 
-    import spillway
+    import cloudpickle
+
+    import spillway.generators
+    import spillway.guard.rules
+    import spillway.guard.worker
 
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
     gc.collect()
     gc.freeze()  # what is here stays in pages that all workers share
-    assert spillway.__version__
+    assert spillway.__version__ and cloudpickle
 
 
-def _spawn(server: socket.socket, environment: bytes, fds: list[int]) -> bytes:
-    """Forks a worker; its number, or minus one and why not."""
+def _spawn(server: socket.socket, spare: _Spare | None, message: bytes, fds: list[int]) -> bytes:
+    """A worker's number, or minus one and why there is none."""
+    if spare is not None:
+        with spare.orders, contextlib.suppress(OSError):  # somebody may have killed it
+            _send(spare.orders, message, fds)
+            return struct.pack("<q", spare.pid)
+        _status(spare.pid)
     parent = os.getpid()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", DeprecationWarning
-            )  # of threads: there are none of ours
-            pid = os.fork()
+        pid = _fork()
     except OSError as error:
         text = str(error).encode()
         return struct.pack("<qQ", -1, len(text)) + text
     if pid == 0:
         server.close()
-        _become_worker(parent, environment, fds)
+        _become_worker(parent, lambda: (message, fds))
     return struct.pack("<q", pid)
 
 
-def _become_worker(parent: int, environment: bytes, fds: list[int]) -> None:
+def _keep_spare(server: socket.socket, spare: _Spare | None, wanted: bool) -> _Spare | None:
+    if wanted:
+        return spare or _fork_ahead(server)
+    if spare is not None:
+        with spare.orders, contextlib.suppress(ProcessLookupError):
+            os.kill(spare.pid, signal.SIGKILL)
+        _status(spare.pid)
+    return None
+
+
+def _fork_ahead(server: socket.socket) -> _Spare | None:
+    """A process that becomes a worker when it is told whose; None: the system allows no more."""
+    parent = os.getpid()
+    ours, theirs = socket.socketpair()
+    try:
+        pid = _fork()
+    except OSError:
+        ours.close()
+        theirs.close()
+        return None
+    if pid == 0:
+        server.close()
+        ours.close()
+        _become_worker(parent, lambda: _orders(parent, theirs))
+    theirs.close()
+    return _Spare(pid, ours)
+
+
+def _fork() -> int:
+    with warnings.catch_warnings():
+        # Of threads: there are none of ours.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
+
+
+def _orders(parent: int, given: socket.socket) -> tuple[bytes | None, list[int]]:
+    from spillway import _native
+
+    _native.die_with_parent(parent)
+    with given:
+        return _receive(given)
+
+
+def _become_worker(parent: int, orders: Callable[[], tuple[bytes | None, list[int]]]) -> None:
     code = 1
     try:
         from spillway.guard import worker
 
-        worker.main(parent, environment, *fds)
+        message, fds = orders()
+        if message is not None:
+            worker.main(parent, message[9:], *fds)
         code = 0
     except BaseException:
         sys.excepthook(*sys.exc_info())
@@ -90,18 +155,30 @@ def _status(pid: int) -> int:
 
 def _receive(server: socket.socket) -> tuple[bytes | None, list[int]]:
     fds: list[int] = []
+    length = _exactly(server, 8, fds)
+    if length is None:
+        return None, fds
+    return _exactly(server, struct.unpack("<Q", length)[0], fds), fds
+
+
+def _exactly(server: socket.socket, size: int, fds: list[int]) -> bytes | None:
+    """So many bytes and no more: others may follow; None: the other process is gone."""
     data = b""
-    while len(data) < 8 or len(data) < 8 + struct.unpack_from("<Q", data)[0]:
+    while len(data) < size:
         try:
-            more, received, _, _ = socket.recv_fds(server, 1 << 16, 8)
-        except ConnectionError:  # the other process was killed
-            return None, fds
+            more, received, _, _ = socket.recv_fds(server, size - len(data), 8)
+        except ConnectionError:
+            return None
         fds += received
         if not more:
-            return None, fds
+            return None
         data += more
-    return data[8:], fds
+    return data
 
 
-def _send(server: socket.socket, message: bytes) -> None:
-    server.sendall(struct.pack("<Q", len(message)) + message)
+def _send(server: socket.socket, message: bytes, fds: list[int] | None = None) -> None:
+    data = struct.pack("<Q", len(message)) + message
+    if fds:
+        data = data[socket.send_fds(server, [data], fds) :]
+    if data:  # whoever has all of it may be gone already
+        server.sendall(data)

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "spillway/base/test_point.h"
+
 namespace spillway {
 namespace {
 
@@ -76,6 +78,7 @@ Channel::Got Channel::send(std::string_view message, const GiveUp& give_up,
       --header.msg_iovlen;
     }
     if (header.msg_iovlen > 0) {
+      SW_TEST_POINT("half a message is sent");
       header.msg_iov->iov_base = static_cast<char*>(header.msg_iov->iov_base) + left;
       header.msg_iov->iov_len -= left;
     }

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "spillway/base/bytes.h"
+#include "spillway/base/test_point.h"
 #include "spillway/guard/worker_verbs.h"
 
 namespace spillway {
@@ -11,9 +12,12 @@ bool exchange(WorkerProcess& worker, Watch& watch, const AccountPtr& account,
               const std::string& request, SharedMemory::Piece& room, std::string& answer) {
   const Channel::GiveUp give_up = std::ref(watch);
   Channel& channel = worker.channel();
+  SW_TEST_POINT("a request is due");
   if (channel.send(request, give_up) != Channel::Got::kAll) return false;
   for (;;) {
+    SW_TEST_POINT("an answer is awaited");
     if (channel.receive(answer, give_up) != Channel::Got::kAll) return false;
+    SW_TEST_POINT("an answer is here");
     MessageReader in(answer);
     if (in.get<WorkerVerb>() != WorkerVerb::kNeed) return true;
     const auto needed = in.get<std::uint64_t>();

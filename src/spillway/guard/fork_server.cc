@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "spillway/base/clock.h"
+#include "spillway/base/interrupt.h"
 #include "spillway/guard/message.h"
 
 namespace spillway {
@@ -77,11 +78,20 @@ Result<Spawner::Spawned> ForkServer::spawn(int shared_memory) {
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (pid_ < 0) SW_RETURN_IF_ERROR(start());
     auto spawned = ask_for_worker(shared_memory, environment);
-    if (spawned.ok()) return spawned;
+    // A server that answers is not to blame, and its other workers live.
+    if (spawned.ok() || channel_.fd() >= 0) return spawned;
     failed = std::move(spawned).status();
     stop();
+    if (failed.code() == Code::kCancelled) break;
   }
   return failed;
+}
+
+void ForkServer::keep_spare(bool wanted) {
+  const std::string request =
+      MessageWriter().add(Verb::kSpare).add(static_cast<std::uint8_t>(wanted ? 1 : 0)).bytes();
+  const MutexLock lock(mutex_);
+  if (pid_ > 0) channel_.send(request, within(0));
 }
 
 Result<Spawner::Spawned> ForkServer::ask_for_worker(int shared_memory,
@@ -97,9 +107,15 @@ Result<Spawner::Spawned> ForkServer::ask_for_worker(int shared_memory,
   const std::array<int, 3> fds{ends.second.fd(), shared_memory, theirs.get()};
   const std::string request = MessageWriter().add(Verb::kSpawn).add(environment).bytes();
   std::string answer;
-  const Channel::GiveUp patience = within(kStartNs);
+  bool unwanted = false;
+  const Channel::GiveUp patience = [late = within(kStartNs), &unwanted] {
+    unwanted = interrupted();
+    return unwanted || late();
+  };
   if (channel_.send(request, patience, fds) != Channel::Got::kAll ||
       channel_.receive(answer, patience) != Channel::Got::kAll) {
+    channel_.close();
+    if (unwanted) return cancelled();
     return out_of_resource("the process that starts workers ended or does not answer (",
                            command_.empty() ? "" : command_[0], ")");
   }
@@ -131,20 +147,19 @@ Spawner::End ForkServer::reap(pid_t pid) {
       MessageWriter().add(Verb::kReap).add(static_cast<std::int64_t>(pid)).bytes();
   std::string answer;
   const MutexLock lock(mutex_);
-  End end;
+  // The one that forked it is gone: then the kernel killed it, unless it had ended before.
+  End end{SIGKILL, -1};
   if (pid_ < 0) return end;
   const Channel::GiveUp patience = within(kStartNs);
   if (channel_.send(request, patience) != Channel::Got::kAll ||
       channel_.receive(answer, patience) != Channel::Got::kAll) {
-    // Its workers died with it, by the kernel's hand.
     stop();
-    end.signal = SIGKILL;
     return end;
   }
   MessageReader reader(answer);
   const auto status = static_cast<int>(reader.get<std::int64_t>());
   if (!reader.ok() || status < 0) return end;
-  if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
+  end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   if (WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);
   return end;
 }

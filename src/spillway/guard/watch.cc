@@ -35,6 +35,11 @@ std::string users_part(const std::string& stack) {
 
 void set_guard_report(GuardReport report) { reporter = report; }
 
+void guard_report(const std::string& text) {
+  const GuardReport tell = reporter;
+  if (tell != nullptr) tell(text);
+}
+
 Watch::Watch(WorkerPool& pool, WorkerProcess& worker, const GuardRules& rules, std::string what,
              std::int64_t first, const std::atomic<bool>* stop)
     : pool_(pool),
@@ -83,15 +88,13 @@ bool Watch::operator()() {
 }
 
 void Watch::report(double waited) {
-  const GuardReport tell = reporter;
-  if (tell == nullptr) return;
   std::ostringstream text;
   text << what_ << ": worker " << worker_.pid() << " has worked ";
   if (first_ >= 0) text << "on element " << first_ + std::max<std::int64_t>(row_, 0) << " ";
   text << "for " << waited << " s";
   const std::string stack = users_part(worker_.stack(kStackMs));
   if (!stack.empty()) text << ". It is here:\n" << stack;
-  tell(text.str());
+  guard_report(text.str());
 }
 
 Status worker_died(const Death& death, pid_t pid, int attempts, std::string_view at,

@@ -24,6 +24,7 @@ struct GuardRules {
 // Told what a user should know while it lasts; called on any thread, without locks of ours.
 using GuardReport = void (*)(const std::string& text);
 void set_guard_report(GuardReport report);
+void guard_report(const std::string& text);
 
 // Looks at a worker while its answer is waited for: Channel's `give_up`. Ends it at its deadline,
 // reports when nothing moves, and keeps the ledger up to date on what it holds.

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "spillway/guard/watch.h"
 #include "spillway/guard/worker_verbs.h"
 #include "spillway/memory/machine.h"
 
@@ -45,7 +46,14 @@ WorkerPool::Calling::Calling(WorkerPool& pool) : pool_(pool) {
   pool_.most_calling_ = std::max(pool_.most_calling_, ++pool_.calling_);
 }
 
+void WorkerPool::Calling::holds(bool one) {
+  if (one == std::exchange(holds_, one)) return;
+  const MutexLock lock(pool_.mutex_);
+  pool_.holding_ += one ? 1 : -1;
+}
+
 WorkerPool::Calling::~Calling() {
+  holds(false);
   const MutexLock lock(pool_.mutex_);
   --pool_.calling_;
   pool_.came_back_.notify_all();
@@ -54,19 +62,45 @@ WorkerPool::Calling::~Calling() {
 Result<WorkerPtr> WorkerPool::take(const WorkerKind& kind, Which which,
                                    const Channel::GiveUp& give_up) {
   if (!ready_.ok()) return ready_;
-  if (which == Which::kAny) {
+  for (;;) {
     bool gave_up = false;
-    WorkerPtr worker = take_idle(kind, give_up, gave_up);
-    if (worker != nullptr) return worker;
-    if (gave_up) return cancelled();
+    if (which == Which::kAny) {
+      WorkerPtr worker = take_idle(kind, give_up, gave_up);
+      if (worker != nullptr) return worker;
+      if (gave_up) return cancelled();
+    }
+    auto worker = start(kind);
+    if (worker.ok() || worker.error().kind() != ErrorKind::kResource) return worker;
+    if (!wait_for_others(worker.error())) return worker;
+    if (give_up && give_up()) return cancelled();
   }
-  return start(kind);
+}
+
+bool WorkerPool::wait_for_others(const Status& refused) {
+  WorkerPtr ended;
+  bool tell = false;
+  {
+    const MutexLock lock(mutex_);
+    if (!idle_.empty()) {
+      ended = std::move(idle_.front());
+      idle_.pop_front();
+      return true;
+    }
+    if (holding_ == 0) return false;
+    tell = !std::exchange(told_, true);
+    came_back_.wait_for(mutex_, std::chrono::milliseconds(20));
+  }
+  if (tell) {
+    guard_report("fewer workers than wanted, calls wait for each other: " +
+                 std::string(refused.message()));
+  }
+  return true;
 }
 
 WorkerPtr WorkerPool::idle_of(const WorkerKind& kind) {
-  const auto last =
-      std::find_if(idle_.rbegin(), idle_.rend(),
-                   [&kind](const WorkerPtr& worker) { return worker->kind() == kind; });
+  const auto last = std::find_if(idle_.rbegin(), idle_.rend(), [&kind](const WorkerPtr& worker) {
+    return worker->kind() == kind;
+  });
   if (last == idle_.rend()) return nullptr;
   WorkerPtr worker = std::move(*last);
   idle_.erase(std::next(last).base());
@@ -108,14 +142,44 @@ Result<WorkerPtr> WorkerPool::start(const WorkerKind& kind) {
   ++started_;
   sample(*worker);
   const std::size_t held = spawner_->memory();
-  const MutexLock lock(mutex_);
-  if (held > spawner_paid_.bytes()) {
-    bytes_elsewhere() += held - spawner_paid_.bytes();
-    spawner_paid_.release();
-    spawner_paid_ = account_->charge(held);
-    spawner_paid_.touch();
+  {
+    const MutexLock lock(mutex_);
+    if (held > spawner_paid_.bytes()) {
+      bytes_elsewhere() += held - spawner_paid_.bytes();
+      spawner_paid_.release();
+      spawner_paid_ = account_->charge(held);
+      spawner_paid_.touch();
+    }
   }
+  keep_spare();
   return worker;
+}
+
+void WorkerPool::keep_spare() {
+  {
+    const MutexLock lock(mutex_);
+    if (spare_paid_.bytes() == 0) {
+      auto paid = account_->try_reserve(kWorkerBytes);
+      if (!paid) return;
+      spare_paid_ = std::move(*paid);
+      spare_paid_.touch();
+      bytes_elsewhere() += kWorkerBytes;
+    }
+  }
+  spawner_->keep_spare(true);
+  bool given_up = false;
+  {
+    const MutexLock lock(mutex_);
+    given_up = spare_paid_.bytes() == 0;
+  }
+  if (given_up) spawner_->keep_spare(false);
+}
+
+std::size_t WorkerPool::give_up_spare() {
+  const std::size_t bytes = spare_paid_.bytes();
+  bytes_elsewhere() -= bytes;
+  spare_paid_.release();
+  return bytes;
 }
 
 std::size_t WorkerPool::sample(WorkerProcess& worker) {
@@ -164,16 +228,20 @@ std::size_t WorkerPool::idle() const {
 
 std::size_t WorkerPool::end_idle() {
   std::deque<WorkerPtr> ended;
+  std::size_t bytes = 0;
   {
     const MutexLock lock(mutex_);
+    bytes += give_up_spare();
     ended.swap(idle_);
     most_calling_ = std::max<std::size_t>(calling_, 1);
   }
-  std::size_t bytes = 0;
   for (const WorkerPtr& worker : ended) bytes += worker->paid();
   ended.clear();
+  if (*alive_ > 0) {
+    spawner_->keep_spare(false);
+    return bytes;
+  }
   // One that starts at this moment is killed with it, and started again by whoever called it.
-  if (*alive_ > 0) return bytes;
   spawner_->rest();
   const MutexLock lock(mutex_);
   bytes += spawner_paid_.bytes();

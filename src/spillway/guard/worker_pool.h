@@ -33,11 +33,17 @@ class WorkerPool {
     Calling(const Calling&) = delete;
     Calling& operator=(const Calling&) = delete;
 
+    // Whether it has one now.
+    void holds(bool one);
+
    private:
     WorkerPool& pool_;
+    bool holds_ = false;
   };
   // Of this kind. kAny: one that waits for work, or a new one; where there is no room for that and
-  // others are calling, theirs is waited for until `give_up` says otherwise (kCancelled).
+  // others are calling, theirs is waited for until `give_up` says otherwise (kCancelled). The same
+  // where the system allows no further process, which is reported once: with none at all it is an
+  // error.
   enum class Which : std::uint8_t { kAny, kFresh };
   Result<WorkerPtr> take(const WorkerKind& kind, Which which = Which::kAny,
                          const Channel::GiveUp& give_up = nullptr);
@@ -62,6 +68,11 @@ class WorkerPool {
   WorkerPtr take_idle(const WorkerKind& kind, const Channel::GiveUp& give_up, bool& gave_up);
   WorkerPtr idle_of(const WorkerKind& kind) SW_REQUIRES(mutex_);
   std::size_t recycle_at(const WorkerKind& kind) const;
+  // Makes way for a process, or lets some time pass in which another call may end; false: there is
+  // nothing to wait for.
+  bool wait_for_others(const Status& refused);
+  void keep_spare();
+  std::size_t give_up_spare() SW_REQUIRES(mutex_);
 
   Budget& budget_;
   const std::shared_ptr<Spawner> spawner_;
@@ -73,8 +84,11 @@ class WorkerPool {
   mutable Mutex mutex_;
   CondVar came_back_;
   std::size_t calling_ SW_GUARDED_BY(mutex_) = 0;
+  std::size_t holding_ SW_GUARDED_BY(mutex_) = 0;  // of those that are calling
+  bool told_ SW_GUARDED_BY(mutex_) = false;        // that there are fewer than wanted
   std::size_t most_calling_ SW_GUARDED_BY(mutex_) = 1;
   Reservation spawner_paid_ SW_GUARDED_BY(mutex_);
+  Reservation spare_paid_ SW_GUARDED_BY(mutex_);  // for the one forked ahead; none: there is none
   std::deque<WorkerPtr> idle_ SW_GUARDED_BY(mutex_);  // the last one used last
   Budget::Registration pressure_;
 };

@@ -46,7 +46,9 @@ class Spawner {
   virtual Result<Spawned> spawn(int shared_memory) = 0;
   // Of a process that has ended: it is not asked about before.
   virtual End reap(pid_t pid) = 0;
-  // Bytes it holds itself to be able to start them.
+  // Keeps a process ready for the next start, or no more. Returns at once.
+  virtual void keep_spare(bool /*wanted*/) {}
+  // Bytes it holds itself to be able to start them, without the spare one's.
   virtual std::size_t memory() { return 0; }
   // Gives those up until the next start; only while none of its processes lives.
   virtual void rest() {}

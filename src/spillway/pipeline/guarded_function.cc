@@ -10,6 +10,7 @@
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
 #include "spillway/base/mutant.h"
+#include "spillway/base/test_point.h"
 #include "spillway/base/workers.h"
 #include "spillway/guard/exchange.h"
 #include "spillway/guard/worker_verbs.h"
@@ -98,7 +99,7 @@ Function::Outcome GuardedFunction::call(const Chunk& rows, const CallContext& co
 }
 
 Function::Outcome GuardedFunction::call_in_turn(const Chunk& rows, const CallContext& context) {
-  const WorkerPool::Calling calling(*pool_);
+  WorkerPool::Calling calling(*pool_);
   const auto give_up = [&context] {
     return (context.stop != nullptr && *context.stop) || interrupted();
   };
@@ -116,6 +117,8 @@ Function::Outcome GuardedFunction::call_in_turn(const Chunk& rows, const CallCon
       failed.error = std::move(worker).status();
       return failed;
     }
+    calling.holds(true);
+    SW_TEST_POINT("a worker is taken");
     Answer answer = ask(*worker.value(), some, context);
     if (!answer.died) {
       pool_->give_back(std::move(worker).value());
@@ -124,7 +127,10 @@ Function::Outcome GuardedFunction::call_in_turn(const Chunk& rows, const CallCon
     }
     if (answer.stopped) worker.value()->kill("nobody waits for it any more", false);
     const std::int64_t row = worker.value()->beat().row;
+    SW_TEST_POINT("a worker is dead");
     const Death death = worker.value()->bury();
+    calling.holds(false);
+    SW_TEST_POINT("a worker is buried");
     if (answer.stopped) {
       failed.error = cancelled();
       return failed;

@@ -7,6 +7,7 @@
 
 #include "spillway/base/clock.h"
 #include "spillway/base/mutant.h"
+#include "spillway/base/test_point.h"
 #include "spillway/guard/exchange.h"
 #include "spillway/guard/worker_verbs.h"
 #include "spillway/pipeline/row_message.h"
@@ -134,6 +135,7 @@ class GuardedGenerator final : public Generator {
     }
     std::int64_t passed = mutant("repeated_after_death") ? made_ : 0;
     while (passed < made_) {
+      SW_TEST_POINT("delivered rows are passed over");
       Ask ask = request(made_ - passed, kPassNs, &stop);
       if (!ask.answered) {
         died = true;

@@ -52,6 +52,7 @@ void WorkerLoop::run() {
         if (!fill_generator(in)) return;
         break;
       case WorkerVerb::kCloseGenerator:
+        SW_TEST_POINT("worker closes its generator");
         generator_ = nullptr;
         if (!send(MessageWriter().add(WorkerVerb::kDone))) return;
         break;
@@ -62,6 +63,7 @@ void WorkerLoop::run() {
 }
 
 void WorkerLoop::load(MessageReader& in) {
+  SW_TEST_POINT("worker is given a function");
   const auto id = in.get<std::uint64_t>();
   Loaded& loaded = functions_[id];
   auto made = make(in, loaded.draws);
@@ -70,6 +72,7 @@ void WorkerLoop::load(MessageReader& in) {
   } else {
     loaded.failed = std::move(made).status();
   }
+  SW_TEST_POINT("worker has its function");
 }
 
 Result<FunctionPtr> WorkerLoop::make(MessageReader& in, std::uint8_t& draws) const {
@@ -170,10 +173,11 @@ bool WorkerLoop::enlarge(Room& room, std::size_t needed) {
     const auto ask =
         MessageWriter().add(WorkerVerb::kNeed).add(static_cast<std::uint64_t>(needed)).bytes();
     std::string granted;
-    if (channel_.send(ask, nullptr) != Channel::Got::kAll ||
-        channel_.receive(granted, nullptr) != Channel::Got::kAll) {
-      return false;
-    }
+    SW_TEST_POINT("worker asks for room");
+    if (channel_.send(ask, nullptr) != Channel::Got::kAll) return false;
+    SW_TEST_POINT("worker has asked for room");
+    if (channel_.receive(granted, nullptr) != Channel::Got::kAll) return false;
+    SW_TEST_POINT("worker was given room");
     MessageReader in(granted);
     if (in.get<WorkerVerb>() != WorkerVerb::kRoom) return false;
     room = read_room(in);
@@ -188,6 +192,7 @@ bool WorkerLoop::write_rows(const Chunk& rows, RowSender& sender, Room room, Mes
   if (rows.rows() > 0) {
     if (!enlarge(room, RowSender::room_for(rows))) return false;
     refused = sender.add(rows, room.offset, memory_->at(room.offset, room.bytes), written);
+    SW_TEST_POINT("worker has written results");
     if (refused.ok()) {
       out.add(std::uint8_t{1}).add(std::string_view(written.bytes()));
       return true;
@@ -198,9 +203,11 @@ bool WorkerLoop::write_rows(const Chunk& rows, RowSender& sender, Room room, Mes
 }
 
 bool WorkerLoop::start_generator(MessageReader& in) {
+  SW_TEST_POINT("worker is to start a generator");
   generator_ = nullptr;
   generator_sender_ = RowSender();
   const Status failed = begin(in);
+  SW_TEST_POINT("worker has started its generator");
   MessageWriter out;
   out.add(WorkerVerb::kDone);
   write_status(failed, out);
@@ -224,12 +231,14 @@ bool WorkerLoop::fill_generator(MessageReader& in) {
   const auto time_ns = in.get<std::int64_t>();
   const Room room = read_room(in);
   if (!in.ok() || beat_bytes.empty() || generator_ == nullptr) return false;
+  SW_TEST_POINT("worker is asked for rows");
   auto& beat = *reinterpret_cast<Beat*>(beat_bytes.data());
   beat.row = 0;
   static const std::atomic<bool> kNever{false};
   GrowingRows block(generated_, std::min(rows, kMostGenerated), {}, kMostGeneratedBytes);
   Generator::Filled filled = generator_->fill(block, now_ns() + time_ns, kNever);
   beat.row = -1;
+  SW_TEST_POINT("worker has generated rows");
   MessageWriter out;
   out.add(WorkerVerb::kDone).add(filled.more).add(static_cast<std::uint8_t>(filled.finished));
   out.add(std::string_view(generator_->last_file()));
@@ -237,10 +246,13 @@ bool WorkerLoop::fill_generator(MessageReader& in) {
   const Chunk made = block.added() > 0 ? block.take(0, block.added()) : Chunk();
   if (!write_rows(made, generator_sender_, room, out, refused)) return false;
   write_status(refused.ok() ? filled.error : refused, out);
-  return send(out);
+  const bool sent = send(out);
+  SW_TEST_POINT("worker has sent rows");
+  return sent;
 }
 
 bool WorkerLoop::serve(MessageReader& in) {
+  SW_TEST_POINT("worker has a parcel");
   Room room = read_room(in);
   const auto keep = std::make_shared<char>();
   MessageWriter out;
@@ -259,6 +271,7 @@ bool WorkerLoop::serve(MessageReader& in) {
   }
   out.add(WorkerVerb::kDone).add(static_cast<std::uint8_t>(keep.use_count() > 1 ? 1 : 0));
   write_status(error, out);
+  SW_TEST_POINT("worker has served a parcel");
   return channel_.send(out.bytes() + parcel.bytes(), nullptr) == Channel::Got::kAll;
 }
 
