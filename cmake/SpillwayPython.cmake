@@ -15,6 +15,7 @@ nanobind_add_module(_native NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE
   python/native/bind_guarded.cc
   python/native/bind_iterator.cc
   python/native/bind_files.cc
+  python/native/bind_flight.cc
   python/native/bind_memory.cc
   python/native/bind_spec.cc
   python/native/bind_workers.cc
@@ -31,7 +32,8 @@ nanobind_add_module(_native NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE
   python/native/python.cc
   python/native/remote_files.cc
   python/native/tensor_spill.cc
-  python/native/tensors.cc)
+  python/native/tensors.cc
+  python/native/voice.cc)
 target_include_directories(_native SYSTEM PRIVATE ${numpy_include})
 target_include_directories(_native PRIVATE python/native)
 target_link_libraries(_native PRIVATE spillway spillway_flags)

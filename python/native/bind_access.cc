@@ -68,6 +68,7 @@ class NativeAccess {
 NativeAccess open_access(nb::handle node, const std::string& name) {
   const NodePtr root = node_of(node.ptr());
   if (root == nullptr) throw nb::python_error();
+  begin_watching();
   RunOptions options;
   options.pipeline_name = name;
   auto access = [&] {

@@ -82,6 +82,7 @@ struct NativeGuarded {
 };
 
 nb::tuple call(NativeGuarded& self, const nb::bytes& text, nb::handle buffers) {
+  begin_watching();
   Parcel request;
   request.text.assign(text.c_str(), text.size());
   Result<Parcel> answer = cancelled();

@@ -16,6 +16,8 @@
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
 #include "spillway/base/mutex.h"
+#include "spillway/observe/flight_file.h"
+#include "spillway/observe/watchdog.h"
 #include "spillway/pipeline/consumer.h"
 #include "tensors.h"
 
@@ -302,6 +304,8 @@ void shut_down() {
   }
   close_accesses();
   end_workers();
+  Watchdog::process().silence();
+  end_flight();
   leave_interpreter();
 }
 
@@ -375,6 +379,7 @@ NativeIterator open_iterator(nb::handle node, std::int64_t read_ahead_ns, const 
                              bool tensors) {
   const NodePtr root = node_of(node.ptr());
   if (root == nullptr) throw nb::python_error();
+  begin_watching();
   RunOptions options;
   options.read_ahead_ns = read_ahead_ns;
   options.pipeline_name = name;

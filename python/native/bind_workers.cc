@@ -27,7 +27,6 @@ struct Hooks {
   Ref environment;      // () -> bytes: what a worker must know of this process
   Ref write_exception;  // exception -> bytes
   Ref read_exception;   // bytes -> exception
-  Ref report;           // str -> None
 };
 Hooks& hooks() {
   static auto& all = *new Hooks;
@@ -62,14 +61,6 @@ std::string environment() {
   const WithGil gil;
   const Ref made = Ref::steal(PyObject_CallNoArgs(hooks().environment.get()));
   return bytes_of(made.get());
-}
-
-void report(const std::string& text) {
-  const WithGil gil;
-  const Ref shown = Ref::steal(
-      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
-  const Ref done = Ref::steal(PyObject_CallOneArg(hooks().report.get(), shown.get()));
-  if (!done) PyErr_WriteUnraisable(nullptr);
 }
 
 // The workers of this process; null before any was asked for.
@@ -178,9 +169,9 @@ void bind_workers(nb::module_& m) {
       "set_worker_hooks",
       [](nb::object environment_hook, nb::object write, nb::object read, nb::object tell) {
         hooks() = {Ref::borrow(environment_hook.ptr()), Ref::borrow(write.ptr()),
-                   Ref::borrow(read.ptr()), Ref::borrow(tell.ptr())};
+                   Ref::borrow(read.ptr())};
         cause_carrier() = {write_cause, read_cause};
-        set_guard_report(report);
+        listen_to_reports(Ref::borrow(tell.ptr()));
       },
       nb::arg("environment"), nb::arg("write_exception"), nb::arg("read_exception"),
       nb::arg("report"));

@@ -45,5 +45,11 @@ void bind_files(nanobind::module_& m);
 void bind_workers(nanobind::module_& m);
 void bind_guarded(nanobind::module_& m);
 void bind_async(nanobind::module_& m);
+void bind_flight(nanobind::module_& m);
+
+// Before anything runs: the front sets up the watchdog and the recorder, once.
+void begin_watching();
+// Who is told of stalls: a callable of one text.
+void listen_to_reports(Ref report_hook);
 
 }  // namespace spillway::python

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from spillway import _native, errors
 from spillway import async_loop as _async_loop
+from spillway import flight as _flight
 from spillway.audit import Audit, Report
 from spillway.building import AUTOTUNE
 from spillway.config import Memory, configure, memory
@@ -38,6 +39,7 @@ from spillway.tensor_convert import integers as _integers
 from spillway.tensor_convert import to_tensor as _to_tensor
 
 if _TYPE_CHECKING:
+    from spillway.flight_report import postmortem
     from spillway.guard.guarded import guarded
 
 __version__ = "0.1.0"
@@ -65,18 +67,24 @@ __all__ = [
     "errors",
     "guarded",
     "memory",
+    "postmortem",
     "set_seed",
 ]
 
 
 def __getattr__(name: str) -> object:
     """What is loaded when it is first asked for."""
-    if name != "guarded":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from spillway.guard.guarded import guarded
+    if name == "guarded":
+        from spillway.guard.guarded import guarded
 
-    globals()["guarded"] = guarded
-    return guarded
+        globals()["guarded"] = guarded
+        return guarded
+    if name == "postmortem":
+        from spillway.flight_report import postmortem
+
+        globals()["postmortem"] = postmortem
+        return postmortem
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _collect_garbage() -> None:
@@ -108,3 +116,5 @@ _atexit.register(_native.shut_down)
 _native.set_garbage_hook(_collect_garbage)
 _native.guard_numpy(True)
 _explain_refusals()
+_native.set_flight_hook(_flight.begin)
+_flight.look()

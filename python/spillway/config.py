@@ -63,8 +63,9 @@ def configure(
 
     `memory_limit` is bytes or text like "2GiB"; None derives it from the container and the
     machine. `threads` bounds the threads that run user functions. `guard_numpy=False` lets NumPy
-    allocate what would kill the process. `spill_dir` is where buffers go that do not fit. Also a
-    context manager.
+    allocate what would kill the process. `spill_dir` is where buffers go that do not fit.
+    `cache_dir` is where the record of what runs is kept, for `sw.postmortem()`; it counts from the
+    first pass on. Also a context manager.
 
     >>> import spillway as sw
     >>> with sw.configure(memory_limit="64MiB"):
@@ -89,6 +90,10 @@ def configure(
     _native.guard_numpy(settings.guard_numpy)
     _native.set_spill_directory(settings.spill_dir or "")
     _native.set_threads(threads or 0)
+    if cache_dir is not None:
+        from spillway import flight
+
+        flight.look()
     return configured
 
 

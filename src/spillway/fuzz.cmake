@@ -2,6 +2,7 @@
 spillway_fuzz(cache_file pipeline/cache_file_fuzz.cc)
 spillway_fuzz(checkpoint pipeline/checkpoint_fuzz.cc)
 spillway_fuzz(example_parser graph/example_parser_fuzz.cc)
+spillway_fuzz(flight_record observe/flight_record_fuzz.cc)
 spillway_fuzz(jpeg_baseline io/images/jpeg_baseline_fuzz.cc)
 spillway_fuzz(quarantine pipeline/quarantine_fuzz.cc)
 spillway_fuzz(row_bytes tensor/row_bytes_fuzz.cc)

@@ -42,6 +42,7 @@ MUTANTS = {
     "not_run_again": "Guarded.SomebodyElsesKillCostsNothing",
     "repeated_after_death": "tests/test_isolated_generators.py::"
     "test_after_a_crash_it_goes_on_where_it_was",
+    "stall_not_reported": "Stalls.UserCodeThatDoesNotReturnIsReportedAgainAndAgain",
     "interrupt_ignored": "tests/test_dataset.py::test_ctrl_c_is_heard_while_waiting",
 }
 

@@ -7,13 +7,14 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from spillway import _native, policies
+from spillway import _native, flight, policies
 from spillway.guard import draws, travel, worker
 
-REPORT_AFTER = 30.0  # seconds without a word from an element
+REPORT_AFTER = _native.report_after()  # seconds without a word from an element
 
 _COMMAND = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "import json, os, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "os.environ['SPILLWAY_FLIGHT_RECORDER'] = '0'; "  # the notebook's record tells of workers
     "from spillway.guard.fork_server import main; main()"
 )
 
@@ -127,12 +128,6 @@ def install_hooks() -> None:
     global _installed
     if not _installed:
         _native.set_worker_hooks(
-            worker.environment, travel.pack_exception, travel.unpack_exception, _warn
+            worker.environment, travel.pack_exception, travel.unpack_exception, flight.warn
         )
         _installed = True
-
-
-def _warn(text: str) -> None:
-    import logging
-
-    logging.getLogger("spillway").warning("%s", text)

@@ -54,6 +54,11 @@ std::optional<std::uint64_t> oom_kills(const std::string& root) {
   return std::nullopt;
 }
 
+std::string memory_cgroup(const std::string& root) {
+  const std::string own = own_group(root, "memory");
+  return own.empty() ? own_group(root, "") : own;
+}
+
 Death::Verdict Death::verdict() const {
   if (!ours.empty()) return too_slow ? Verdict::kTooSlow : Verdict::kOutOfMemory;
   if (signal == 0) return Verdict::kExited;

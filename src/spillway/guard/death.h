@@ -12,6 +12,9 @@ namespace spillway {
 // not say. `root` replaces "/" in tests.
 std::optional<std::uint64_t> oom_kills(const std::string& root = "");
 
+// The group that this counts for; empty: unknown.
+std::string memory_cgroup(const std::string& root = "");
+
 // What is known of a process that ended, gathered from evidence only.
 struct Death {
   int signal = 0;         // 0: it exited

@@ -29,6 +29,7 @@ void GuardedCall::close() {
 
 Result<Parcel> GuardedCall::call(const Parcel& request, const AccountPtr& account) {
   const MutexLock lock(mutex_);
+  const Doing calling(Phase::kFunction, stage_text("guarded", what_, ""), 0, -1, this);
   for (int deaths = 1;; ++deaths) {
     if (closed_) return invalid_argument(what_, " was closed");
     if (worker_ == nullptr) SW_RETURN_IF_ERROR(start(account));
@@ -40,6 +41,7 @@ Result<Parcel> GuardedCall::call(const Parcel& request, const AccountPtr& accoun
 }
 
 Status GuardedCall::start(const AccountPtr& account) {
+  const Doing starting(Phase::kFunction, stage_text("start of guarded", what_, ""), 0, -1, this);
   SW_ASSIGN(worker_, pool_->take(rules_.kind, WorkerPool::Which::kFresh));
   Parcel setup;
   setup.text = setup_;

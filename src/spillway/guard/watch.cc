@@ -6,39 +6,17 @@
 
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
+#include "spillway/observe/watchdog.h"
 
 namespace spillway {
 namespace {
 
 constexpr std::int64_t kSampleNs = 100'000'000;
 constexpr int kStackMs = 200;
-constexpr int kMostDoublings = 20;
 constexpr double kLoadS = 60;
 constexpr std::size_t kMostStackShown = 4096;
 
-std::atomic<GuardReport> reporter{nullptr};
-
-// A stack without the frames that are ours, and what faulthandler says beside it.
-std::string users_part(const std::string& stack) {
-  std::istringstream lines(stack);
-  std::string out;
-  for (std::string line; std::getline(lines, line);) {
-    const bool ours = line.find("/spillway/guard/") != std::string::npos ||
-                      line.find("File \"<string>\", line 1 in <module>") != std::string::npos ||
-                      line.starts_with("Extension modules:") || line.empty();
-    if (!ours) (out += line) += '\n';
-  }
-  return out;
-}
-
 }  // namespace
-
-void set_guard_report(GuardReport report) { reporter = report; }
-
-void guard_report(const std::string& text) {
-  const GuardReport tell = reporter;
-  if (tell != nullptr) tell(text);
-}
 
 Watch::Watch(WorkerPool& pool, WorkerProcess& worker, const GuardRules& rules, std::string what,
              std::int64_t first, const std::atomic<bool>* stop)
@@ -48,8 +26,22 @@ Watch::Watch(WorkerPool& pool, WorkerProcess& worker, const GuardRules& rules, s
       what_(std::move(what)),
       first_(first),
       stop_(stop),
+      on_board_(worker.pid()),
+      text_(Doing::current_text()),
       since_(now_ns()),
       sampled_(since_) {}
+
+Watch::~Watch() { note_lasted(now_ns()); }
+
+// Loading modules before the first element says nothing about elements.
+void Watch::note_lasted(std::int64_t now) const {
+  if (first_ < 0 || row_ >= 0) Board::process().note_lasted(text_, now - since_);
+}
+
+bool Watch::late(std::int64_t lasted_ns) const {
+  return lasted_ns >
+         patience_ns(rules_.report_after_s, Board::process().longest_ns(text_), reports_);
+}
 
 bool Watch::operator()() {
   if ((stop_ != nullptr && *stop_) || interrupted()) {
@@ -59,6 +51,8 @@ bool Watch::operator()() {
   const std::int64_t now = now_ns();
   const std::int64_t row = worker_.beat().row;
   if (row != row_) {
+    note_lasted(now);
+    on_board_.at(std::max<std::int64_t>(row, 0));
     row_ = row;
     since_ = now;
     reports_ = 0;
@@ -78,9 +72,7 @@ bool Watch::operator()() {
     worker_.kill(text.str(), true);
     return true;
   }
-  // Twice as long before each further report.
-  const int doublings = std::min(reports_, kMostDoublings);
-  if (waited > rules_.report_after_s * static_cast<double>(std::int64_t{1} << doublings)) {
+  if (late(now - since_)) {
     ++reports_;
     report(waited);
   }

@@ -6,25 +6,24 @@
 #include <string>
 
 #include "spillway/guard/worker_pool.h"
+#include "spillway/observe/board.h"
+#include "spillway/observe/report.h"
 
 namespace spillway {
 
 // How user code in a worker is watched.
 struct GuardRules {
-  double timeout_s = 0;        // for one element, then its worker is ended; 0: never
-  int restarts = 1;            // further attempts for an element whose worker died
-  int most = 0;                // calls at a time; 0: as many as the CPUs the process may use
-  double report_after_s = 30;  // an element under way for so long is reported, again and again
-  WorkerKind kind;             // of the workers it runs in
+  double timeout_s = 0;  // for one element, then its worker is ended; 0: never
+  int restarts = 1;      // further attempts for an element whose worker died
+  int most = 0;          // calls at a time; 0: as many as the CPUs the process may use
+  // An element under way for so long, and 20 times as long as any before, is reported, again and
+  // again.
+  double report_after_s = 30;
+  WorkerKind kind;  // of the workers it runs in
   // Which of the front's random generators it may draw from: they are seeded for each element.
   std::uint8_t draws = 0;
   std::optional<std::uint64_t> seed;  // of the pipeline; none: every pass draws one
 };
-
-// Told what a user should know while it lasts; called on any thread, without locks of ours.
-using GuardReport = void (*)(const std::string& text);
-void set_guard_report(GuardReport report);
-void guard_report(const std::string& text);
 
 // Looks at a worker while its answer is waited for: Channel's `give_up`. Ends it at its deadline,
 // reports when nothing moves, and keeps the ledger up to date on what it holds.
@@ -33,6 +32,10 @@ class Watch {
   // `what` it does, in words; `first` is the number of its first element, -1: it has none.
   Watch(WorkerPool& pool, WorkerProcess& worker, const GuardRules& rules, std::string what,
         std::int64_t first, const std::atomic<bool>* stop);
+
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
 
   // Whether to stop waiting; then the worker was killed, or nobody wants the answer.
   bool operator()();
@@ -43,6 +46,8 @@ class Watch {
 
  private:
   void report(double waited);
+  bool late(std::int64_t lasted_ns) const;
+  void note_lasted(std::int64_t now) const;
 
   WorkerPool& pool_;
   WorkerProcess& worker_;
@@ -50,6 +55,8 @@ class Watch {
   const std::string what_;
   const std::int64_t first_;
   const std::atomic<bool>* const stop_;
+  const DoneByWorker on_board_;
+  const std::uint32_t text_;  // of the stage on the board; 0: it has none there
   std::int64_t since_;
   std::int64_t sampled_;
   std::int64_t row_ = -1;

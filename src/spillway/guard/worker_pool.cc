@@ -7,6 +7,8 @@
 #include "spillway/guard/watch.h"
 #include "spillway/guard/worker_verbs.h"
 #include "spillway/memory/machine.h"
+#include "spillway/observe/board.h"
+#include "spillway/observe/report.h"
 
 namespace spillway {
 namespace {
@@ -62,6 +64,7 @@ WorkerPool::Calling::~Calling() {
 Result<WorkerPtr> WorkerPool::take(const WorkerKind& kind, Which which,
                                    const Channel::GiveUp& give_up) {
   if (!ready_.ok()) return ready_;
+  const DoneByWorker starting(0);
   for (;;) {
     bool gave_up = false;
     if (which == Which::kAny) {

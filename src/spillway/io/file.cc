@@ -14,6 +14,7 @@
 #include "spillway/base/mutex.h"
 #include "spillway/base/test_point.h"
 #include "spillway/io/other_stores.h"
+#include "spillway/observe/board.h"
 
 namespace spillway {
 namespace {
@@ -197,6 +198,8 @@ Status file_error(const std::string& path, int error, std::int64_t offset) {
 Result<std::size_t> File::read(std::uint64_t offset, std::span<std::byte> out) const {
   if (offset >= size_) return std::size_t{0};
   out = out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size_ - offset)));
+  Doing reading(Phase::kFile, 0, 0, -1, nullptr, static_cast<std::int64_t>(offset));
+  reading.detail(path_);
   std::size_t done = 0;
   while (done < out.size()) {
     SW_TEST_POINT("file.read");

@@ -12,6 +12,7 @@
 #include "spillway/memory/activity.h"
 #include "spillway/memory/machine.h"
 #include "spillway/memory/scoped_refusal.h"
+#include "spillway/observe/board.h"
 
 namespace spillway {
 namespace {
@@ -145,6 +146,7 @@ Status Account::check_possible(std::size_t bytes) {
 Result<Reservation> Account::reserve(std::size_t bytes) {
   bool collected = false;
   int found_waiting = 0;
+  std::optional<Doing> waiting;
   const bool outside = !Working::here();
 #ifdef SW_TEST_POINTS
   if (ScopedRefusal::is_due()) return budget_.refusal(*this, bytes);
@@ -160,6 +162,10 @@ Result<Reservation> Account::reserve(std::size_t bytes) {
     // What can never fit is refused before anything is spilled for it.
     if (bytes > budget_.limit()) return budget_.refusal(*this, bytes);
     if (budget_.reclaim(bytes) > 0) continue;
+    if (!waiting) {
+      waiting.emplace(Phase::kMemory, stage_text(name_, "", line_), 0, -1, nullptr,
+                      static_cast<std::int64_t>(bytes));
+    }
     const Parked parked(budget_);
     if (const auto* stop = stop_.load(); stop != nullptr && stop->load()) return cancelled();
     if (interrupted()) return cancelled();

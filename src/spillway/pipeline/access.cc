@@ -2,6 +2,7 @@
 
 #include "spillway/base/interrupt.h"
 #include "spillway/memory/activity.h"
+#include "spillway/pipeline/watched_run.h"
 
 namespace spillway {
 namespace {
@@ -91,6 +92,8 @@ Result<Chunk> Access::at(std::int64_t index) {
     return status;
   }
   const Consuming consuming(run_->budget());
+  const WatchedRun watched(*run_);
+  const Doing waiting(Phase::kConsumer, text_of(*run_->stages().back()), 0, index, run_.get());
   return root_->at(index);
 }
 

@@ -5,6 +5,7 @@
 
 #include "spillway/base/clock.h"
 #include "spillway/pipeline/run.h"
+#include "spillway/pipeline/watched_run.h"
 
 namespace spillway {
 namespace {
@@ -23,6 +24,20 @@ void not_the_end(Status& error, std::string_view op) {
                    " returned `OutOfRange`: a function must not end the data: " + info.message;
   }
 }
+
+// On the board, where the user's own code is called.
+class InUserCode {
+ public:
+  InUserCode(const Stage& stage, const Function& function, std::int64_t index, std::int64_t epoch)
+      : theirs_(function.holds_interpreter()),
+        doing_(theirs_ ? Phase::kFunction : Phase::kNone,
+               theirs_ ? text_of(stage, function.name()) : 0, epoch, index, &stage.run()) {}
+  std::atomic<std::int64_t>* row() const { return doing_.row(); }
+
+ private:
+  const bool theirs_;
+  const Doing doing_;
+};
 
 void describe(Status& error, const Chunk& rows, std::int64_t row, std::int64_t index,
               int attempts) {
@@ -73,6 +88,7 @@ Function::Outcome settle_row(Stage& stage, Function& function, const Chunk& rows
     const UserCodeScope user_code(stage.account());
     CallContext again{stage.account(), index, epoch};
     again.stop = &stage.run().stop();
+    const InUserCode called(stage, function, index, epoch);
     outcome = function.call(alone, again);
     cpu_ns += outcome.cpu_ns;
     ++attempts;
@@ -102,7 +118,11 @@ Function::Outcome call_rows(Stage& stage, Function& function, const Chunk& rows,
     }
     context.batch = batch;
     context.stop = &stage.run().stop();
-    auto outcome = function.call(rest, context);
+    auto outcome = [&] {
+      const InUserCode called(stage, function, first_index + done, epoch);
+      context.at = called.row();
+      return function.call(rest, context);
+    }();
     cpu_ns += outcome.cpu_ns;
     const std::int64_t made = outcome.out.rows();
     if (made > 0) parts.push_back(std::move(outcome.out));

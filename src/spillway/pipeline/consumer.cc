@@ -4,6 +4,7 @@
 
 #include "spillway/base/clock.h"
 #include "spillway/memory/activity.h"
+#include "spillway/pipeline/watched_run.h"
 
 namespace spillway {
 namespace {
@@ -14,6 +15,9 @@ constexpr std::int64_t kMostRows = 1 << 16;
 constexpr std::size_t kChunkBytes = 256 * 1024;
 
 }  // namespace
+
+Consumer::Consumer(std::shared_ptr<Run> run)
+    : run_(std::move(run)), watched_(std::make_unique<WatchedRun>(*run_)) {}
 
 Result<std::unique_ptr<Consumer>> Consumer::open(NodePtr root, RunOptions options, Budget& budget) {
   SW_RETURN_IF_ERROR(check_not_forked());
@@ -42,11 +46,13 @@ void Consumer::close() {
   run_->request_stop();
   ahead_.reset();
   input_.reset();
+  watched_.reset();
   for (const StagePtr& stage : run_->stages()) stage->account()->drop_floor();
 }
 
 Next Consumer::pull() {
   const Consuming consuming(run_->budget());
+  const Doing waiting(Phase::kConsumer, text_of(*run_->stages().back()), 0, position_, run_.get());
   const Demand demand{exact_ ? 1 : rows_, kChunkBytes, run_->options().read_ahead_ns};
   return ahead_ != nullptr ? ahead_->next(demand) : input_->next(demand);
 }

@@ -11,6 +11,8 @@
 
 namespace spillway {
 
+class WatchedRun;
+
 // One pass of a user over a pipeline: what fronts wrap as their iterator. It asks for as many rows
 // at a time as come in about a millisecond, hands them out one by one, and once both the pipeline
 // and the user take their time, lets a driver thread work ahead. Used by one thread at a time.
@@ -42,11 +44,12 @@ class Consumer {
   StructurePtr structure() const { return structure_; }
 
  private:
-  explicit Consumer(std::shared_ptr<Run> run) : run_(std::move(run)) {}
+  explicit Consumer(std::shared_ptr<Run> run);
   Next pull();
   void consider_working_ahead(std::int64_t took_ns, std::int64_t away_ns);
 
   const std::shared_ptr<Run> run_;
+  std::unique_ptr<WatchedRun> watched_;  // until it is closed
   std::unique_ptr<Input> input_;
   std::unique_ptr<Ahead> ahead_;  // replaces input_
   StructurePtr structure_;

@@ -43,11 +43,22 @@ class GrowingRows {
                                           static_cast<std::size_t>(capacity_);
   }
   bool in_block() const { return !slots_.empty(); }
-  void publish() { published_.fetch_add(1, std::memory_order_release); }  // slots are filled
+  // Maker: slots are filled.
+  void publish() {
+    const std::int64_t rows = added() + 1;  // nobody else writes it
+    published_.store(rows, std::memory_order_release);
+    if (told_ != nullptr) told_->store(rows, std::memory_order_relaxed);
+  }
   void publish(std::vector<Tensor> row) {
     for (const Tensor& value : row) bytes_ += value.bytes();
     rows_.push_back(std::move(row));
     publish();
+  }
+
+  // Maker: from now on this is told how many rows there are; null: nobody is.
+  void tell(std::atomic<std::int64_t>* told) {
+    told_ = told;
+    if (told_ != nullptr) told_->store(added(), std::memory_order_relaxed);
   }
 
   // Taker: rows [begin, end) without origins; end <= published().
@@ -62,6 +73,7 @@ class GrowingRows {
   std::vector<Tensor> slots_;
   std::vector<std::vector<Tensor>> rows_;  // reserved: never moves
   std::atomic<std::int64_t> published_{0};
+  std::atomic<std::int64_t>* told_ = nullptr;
 };
 
 // A running generator of the front's. Made, advanced and destroyed on one thread.

@@ -236,6 +236,7 @@ bool WorkerLoop::fill_generator(MessageReader& in) {
   beat.row = 0;
   static const std::atomic<bool> kNever{false};
   GrowingRows block(generated_, std::min(rows, kMostGenerated), {}, kMostGeneratedBytes);
+  block.tell(&beat.row);
   Generator::Filled filled = generator_->fill(block, now_ns() + time_ns, kNever);
   beat.row = -1;
   SW_TEST_POINT("worker has generated rows");

@@ -15,6 +15,7 @@
 #include "spillway/pipeline/generator.h"
 #include "spillway/pipeline/operator.h"
 #include "spillway/pipeline/run.h"
+#include "spillway/pipeline/watched_run.h"
 #include "spillway/tensor/fingerprint.h"
 
 namespace spillway {
@@ -52,6 +53,7 @@ struct Shared {
         structure(context.node().structure()),
         row_bytes(structure == nullptr ? -1 : structure->static_bytes()),
         bound(context.bound()),
+        epoch(context.epoch()),
         factory(
             std::static_pointer_cast<GeneratorFactory>(context.node().object_param("generator"))) {}
 
@@ -60,6 +62,7 @@ struct Shared {
   const StructurePtr structure;
   const std::int64_t row_bytes;  // -1: not static
   const std::int64_t bound;
+  const std::int64_t epoch;
   const std::shared_ptr<GeneratorFactory> factory;
   bool exact = false;  // no look-ahead: advance only for rows asked for
   std::int64_t ahead_ns = 1'000'000;
@@ -85,6 +88,7 @@ struct Shared {
   bool resting SW_GUARDED_BY(mutex) = false;  // the thread is in the generator's rest()
   Descriptor wake SW_GUARDED_BY(mutex);       // ends that
   std::atomic<bool> stop{false};
+  std::int64_t passed = 0;  // elements that came out of the generator; its thread's
 
   // Says that something changed.
   void notify() SW_REQUIRES(mutex) {
@@ -197,6 +201,17 @@ void fail(Shared& shared, Status error) {
   shared.changed.notify_all();
 }
 
+// Advances the generator, on the board.
+Generator::Filled advance(Shared& shared, Generator& generator, GrowingRows& block,
+                          std::int64_t ahead_ns) {
+  const Doing doing(Phase::kGenerator, text_of(*shared.stage, shared.factory->describe()),
+                    shared.epoch, shared.passed, shared.run.get());
+  block.tell(doing.row());
+  Generator::Filled filled = generator.fill(block, now_ns() + ahead_ns, shared.stop);
+  block.tell(nullptr);
+  return filled;
+}
+
 // What tells the row that a checkpoint ended with from another; 0: that was an error.
 std::uint64_t print_of(const Chunk& chunk, std::int64_t row) {
   constexpr std::int64_t kItems = 64;
@@ -223,8 +238,9 @@ Status fast_forward(Shared& shared, Generator& generator, const Mark& mark, std:
   while (passed < rows && !shared.stop) {
     const std::int64_t left = (passed < mark.position ? mark.position : rows) - passed;
     SW_ASSIGN(auto block, make_block(shared, {std::min<std::int64_t>(left, 64), false}));
-    const auto filled = generator.fill(*block, now_ns() + 1'000'000'000, shared.stop);
+    const auto filled = advance(shared, generator, *block, 1'000'000'000);
     const std::int64_t made = block->added();
+    shared.passed += made + (filled.more == Generator::More::kError ? 1 : 0);
     {
       const MutexLock lock(shared.mutex);
       shared.made += made;
@@ -246,7 +262,7 @@ Status fast_forward(Shared& shared, Generator& generator, const Mark& mark, std:
 // a batch of them is a view. What it has is enough for the time being when nobody waits for more.
 Generator::Filled fill(Shared& shared, Generator& generator, GrowingRows& open) {
   for (;;) {
-    Generator::Filled filled = generator.fill(open, now_ns() + shared.ahead_ns, shared.stop);
+    Generator::Filled filled = advance(shared, generator, open, shared.ahead_ns);
     if (filled.more != Generator::More::kYes || open.full() || shared.stop) return filled;
     const MutexLock lock(shared.mutex);
     const Parked parked(shared.run->budget());
@@ -260,7 +276,11 @@ Generator::Filled fill(Shared& shared, Generator& generator, GrowingRows& open) 
 // The generator's whole life: made, advanced and closed here.
 void live(const SharedPtr& shared) {
   const UserCodeScope user_code(shared->stage->account());
-  auto started = shared->factory->start(shared->stage->account());
+  auto started = [&] {
+    const Doing doing(Phase::kGenerator, text_of(*shared->stage, shared->factory->describe()),
+                      shared->epoch, 0, shared->run.get());
+    return shared->factory->start(shared->stage->account());
+  }();
   if (!started.ok()) {
     return fail(*shared, std::move(started).status());
   }
@@ -301,6 +321,7 @@ void live(const SharedPtr& shared) {
       shared->items.push_back({block.value(), {}, false, 0});
     }
     Generator::Filled filled = fill(*shared, *generator, open);
+    shared->passed += open.added() + (filled.more == Generator::More::kError ? 1 : 0);
     if (!filled.error.ok() && filled.error.info().file.empty()) {
       filled.error.edit().file = generator->last_file();
     }
