@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -102,3 +105,154 @@ def test_a_worker_that_leaks_is_replaced_and_nothing_is_lost() -> None:
     assert len({int(b) for _, b in rows}) >= 3
     assert _native.workers()["started"] - started >= 3
     assert os.getpid() not in {int(b) for _, b in rows}
+
+
+# ---- Generators that leak
+
+
+class Counting:
+    """Numbers that can be continued anywhere; each takes 10 MB for good."""
+
+    def __init__(self, count: int, leak: int = 10 * MIB) -> None:
+        self.count, self.leak, self.at = count, leak, 0
+        self.held: list[Any] = []
+
+    def __iter__(self) -> Counting:
+        return self
+
+    def __next__(self) -> Any:
+        if self.at == self.count:
+            raise StopIteration
+        self.held.append(np.full(self.leak // 8, 1.0))
+        self.at += 1
+        return np.int64(self.at - 1), np.int64(os.getpid())
+
+    def state_dict(self) -> dict[str, int]:
+        return {"at": self.at}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        self.at = state["at"]
+
+
+class Loader:
+    """The same with its state on what is iterated over, as a data loader has it."""
+
+    def __init__(self, count: int) -> None:
+        self.inner = Counting(count)
+
+    def __iter__(self) -> Any:
+        yield from self.inner
+
+    def state_dict(self) -> dict[str, int]:
+        return self.inner.state_dict()
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        self.inner.load_state_dict(state)
+
+
+SPEC = (sw.TensorSpec((), "int64"), sw.TensorSpec((), "int64"))
+
+
+@pytest.mark.parametrize("make", [Counting, Loader])
+@pytest.mark.parametrize("as_object", [False, True])
+def test_a_generator_with_states_moves_on_before_it_is_too_large(make: Any, as_object: Any) -> None:
+    given = {"generator": make(80)} if as_object else {"generator": make, "args": (80,)}
+    ds = sw.Dataset.from_generator(
+        **given, output_signature=SPEC, isolate=True, memory_limit=300 * MIB
+    )
+    rows = [(int(a), int(b)) for a, b in ds]
+    assert [a for a, _ in rows] == list(range(80))
+    assert len({b for _, b in rows}) >= 4
+
+
+def test_one_that_dies_goes_on_from_its_state_without_running_again(tmp_path: Any) -> None:
+    log = tmp_path / "made"
+
+    class Logged(Counting):
+        def __next__(self) -> Any:
+            with open(log, "a") as file:
+                file.write(f"{self.at}\n")
+            if self.at == 700 and log.read_text().count("\n700\n") < 2:
+                os.abort()
+            return super().__next__()
+
+    ds = sw.Dataset.from_generator(Logged, args=(1000, 0), output_signature=SPEC, isolate=True)
+    assert [int(a) for a, _ in ds] == list(range(1000))
+    made = [int(line) for line in log.read_text().split()]
+    assert made.count(700) == 2
+    assert made.count(0) == 1  # what was delivered was not made again
+    assert len(made) < 1100
+
+
+def test_a_state_that_raises_is_told_after_the_rows_before_it() -> None:
+    class Broken(Counting):
+        def state_dict(self) -> dict[str, int]:
+            if self.at > 3:
+                raise KeyError("no state")
+            return super().state_dict()
+
+    got = []
+    with pytest.raises(KeyError, match="no state"):
+        for a, _ in sw.Dataset.from_generator(
+            Broken, args=(10, 0), output_signature=SPEC, isolate=True, read_ahead=0
+        ):
+            got.append(int(a))
+    assert got == list(range(len(got)))
+
+
+LEAKS = """
+import json, os, sys
+import numpy as np
+import spillway as sw
+
+def gen():
+    held = []
+    for i in range(100):
+        held.append(np.full(10_000_000 // 8, float(i)))
+        yield np.int64(i)
+
+got, said = [], None
+try:
+    for x in sw.Dataset.from_generator(
+        gen, output_signature=sw.TensorSpec((), "int64"), isolate=True
+    ):
+        got.append(int(x))
+except sw.errors.WorkerDied as error:
+    said = [str(error), error.index, error.line]
+print(json.dumps([got, said]))
+"""
+
+
+def in_group(code: str, limit: int) -> Any:
+    """What a program prints that may hold so many bytes with all its children."""
+    from tests.ceiling.harness import Group
+
+    group = Group.make(limit)
+    if group is None:
+        pytest.skip("no memory cgroup to be had here")
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            preexec_fn=group.enter,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+    finally:
+        group.close()
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.cgroup
+def test_one_without_states_ends_with_what_it_delivered_and_the_reason() -> None:
+    got, said = in_group(LEAKS, (130 + 512) * MIB)
+    assert got == list(range(len(got)))
+    assert len(got) >= 30
+    text, index, line = said
+    assert index == len(got)
+    assert "for want of memory" in text
+    assert "state_dict()" in text
+    assert "Spillway held" in text
+    assert line

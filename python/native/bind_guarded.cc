@@ -137,11 +137,11 @@ void bind_guarded(nb::module_& m) {
           "__init__",
           [](NativeGuarded* self, const nb::bytes& setup, const std::vector<std::string>& command,
              const std::string& name, const nb::dict& rules) {
-            new (self)
-                NativeGuarded{std::make_unique<GuardedCall>(
-                                  worker_pool(command), std::string(setup.c_str(), setup.size()),
-                                  name, rules_of(rules)),
-                              Budget::process().open_account(name)};
+            const GuardRules how = rules_of(rules);
+            new (self) NativeGuarded{
+                std::make_unique<GuardedCall>(worker_pool(command, how.kind),
+                                              std::string(setup.c_str(), setup.size()), name, how),
+                Budget::process().open_account(name)};
           },
           nb::arg("setup"), nb::arg("command"), nb::arg("name"), nb::arg("rules"))
       .def("call", &call, nb::arg("text"), nb::arg("buffers"))

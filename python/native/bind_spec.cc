@@ -13,6 +13,7 @@
 #include "spillway/pipeline/guarded_function.h"
 #include "spillway/pipeline/operator.h"
 #include "spillway/pipeline/preflight.h"
+#include "workers.h"
 
 namespace nb = nanobind;
 
@@ -199,6 +200,10 @@ StructurePtr structure_of(nb::handle native_structure) {
 // Here or in a worker.
 static bool runs_python(const Function& function) {
   return is_python(function) || dynamic_cast<const GuardedFunction*>(&function) != nullptr;
+}
+
+FunctionPtr function_if_one(nb::handle object) {
+  return nb::isinstance<NativeFunction>(object) ? function_of(object) : nullptr;
 }
 
 FunctionPtr function_of(nb::handle native_function) {

@@ -5,11 +5,13 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 
 #include "bindings.h"
 #include "objects.h"
 #include "spillway/guard/fork_server.h"
+#include "spillway/guard/sandbox.h"
 #include "spillway/guard/worker_pool.h"
 #include "spillway/guard/worker_verbs.h"
 #include "spillway/pipeline/guarded_function.h"
@@ -27,6 +29,7 @@ struct Hooks {
   Ref environment;      // () -> bytes: what a worker must know of this process
   Ref write_exception;  // exception -> bytes
   Ref read_exception;   // bytes -> exception
+  Ref read_untrusted;   // the same for what a sandboxed worker wrote
 };
 Hooks& hooks() {
   static auto& all = *new Hooks;
@@ -48,13 +51,20 @@ std::string write_cause(const std::shared_ptr<void>& cause) {
   return bytes_of(made.get());
 }
 
-std::shared_ptr<void> read_cause(std::string_view bytes) {
+std::shared_ptr<void> read_with(const Ref& hook, std::string_view bytes) {
   const WithGil gil;
   const Ref given =
       Ref::steal(PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
-  Ref made = Ref::steal(PyObject_CallOneArg(hooks().read_exception.get(), given.get()));
+  Ref made = Ref::steal(PyObject_CallOneArg(hook.get(), given.get()));
   PyErr_Clear();
   return made ? keep_object(std::move(made)) : nullptr;
+}
+
+std::shared_ptr<void> read_cause(std::string_view bytes) {
+  return read_with(hooks().read_exception, bytes);
+}
+std::shared_ptr<void> read_untrusted(std::string_view bytes) {
+  return read_with(hooks().read_untrusted, bytes);
 }
 
 std::string environment() {
@@ -63,10 +73,11 @@ std::string environment() {
   return bytes_of(made.get());
 }
 
-// The workers of this process; null before any was asked for.
-std::shared_ptr<WorkerPool>& pool() {
-  static auto& one = *new std::shared_ptr<WorkerPool>;
-  return one;
+// The workers of this process, and those in sandboxes; null before any was asked for.
+using Pools = std::array<std::shared_ptr<WorkerPool>, 2>;
+Pools& pools() {
+  static auto& all = *new Pools;
+  return all;
 }
 
 // What `load` makes of bytes that traveled.
@@ -81,6 +92,7 @@ Result<FunctionPtr> load_function(PyObject* load, std::string_view bytes, Struct
   const WithGil gil;
   Ref callable = loaded(load, bytes);
   if (!callable) return status_from_exception();
+  if (FunctionPtr traced = function_if_one(callable.get())) return traced;
   return make_function(std::move(callable), std::move(output), "", std::move(name), false, "");
 }
 
@@ -117,7 +129,9 @@ void serve(int channel, int memory, const nb::object& load, const nb::object& an
   const Ref loader = Ref::borrow(load.ptr());
   const Ref server = Ref::borrow(answer.ptr());
   WorkerFront front;
-  front.become = [&become](const WorkerKind& kind) { tell(become, kind.memory_limit); };
+  front.become = [&become](const WorkerKind& kind) {
+    tell(become, kind.memory_limit, kind.sandboxed);
+  };
   front.seed = [&seed](std::uint8_t draws, std::uint64_t number) { tell(seed, draws, number); };
   front.load = [&loader](std::string_view bytes, StructurePtr output, std::string name) {
     return load_function(loader.get(), bytes, std::move(output), std::move(name));
@@ -145,43 +159,51 @@ GuardRules rules_of(const nb::dict& given) {
   read("most", rules.most);
   read("report_after", rules.report_after_s);
   read("memory_limit", rules.kind.memory_limit);
+  read("sandbox", rules.kind.sandboxed);
+  read("folders", rules.kind.folders);
   read("draws", rules.draws);
   read("seed", rules.seed);
   return rules;
 }
 
-const std::shared_ptr<WorkerPool>& worker_pool(const std::vector<std::string>& command) {
-  if (pool() == nullptr) {
-    pool() = std::make_shared<WorkerPool>(Budget::process(),
-                                          std::make_shared<ForkServer>(command, environment));
+const std::shared_ptr<WorkerPool>& worker_pool(const std::vector<std::string>& command,
+                                               const WorkerKind& kind) {
+  std::shared_ptr<WorkerPool>& pool = pools()[kind.sandboxed ? 1 : 0];
+  if (pool == nullptr) {
+    pool = std::make_shared<WorkerPool>(Budget::process(),
+                                        std::make_shared<ForkServer>(command, environment));
   }
-  return pool();
+  return pool;
 }
 
 void end_workers() {
-  if (pool() == nullptr) return;
-  const WithoutGil unlocked;
-  pool()->end_idle();
+  for (const std::shared_ptr<WorkerPool>& pool : pools()) {
+    if (pool == nullptr) continue;
+    const WithoutGil unlocked;
+    pool->end_idle();
+  }
 }
 
 void bind_workers(nb::module_& m) {
   m.def(
       "set_worker_hooks",
-      [](nb::object environment_hook, nb::object write, nb::object read, nb::object tell) {
+      [](nb::object environment_hook, nb::object write, nb::object read, nb::object untrusted,
+         nb::object tell) {
         hooks() = {Ref::borrow(environment_hook.ptr()), Ref::borrow(write.ptr()),
-                   Ref::borrow(read.ptr())};
-        cause_carrier() = {write_cause, read_cause};
+                   Ref::borrow(read.ptr()), Ref::borrow(untrusted.ptr())};
+        cause_carrier() = {write_cause, read_cause, read_untrusted};
         listen_to_reports(Ref::borrow(tell.ptr()));
       },
       nb::arg("environment"), nb::arg("write_exception"), nb::arg("read_exception"),
-      nb::arg("report"));
+      nb::arg("read_untrusted"), nb::arg("report"));
   m.def(
       "guarded_function",
       [](nb::handle function, const nb::bytes& travels, const std::vector<std::string>& command,
          const nb::dict& rules) {
+        const GuardRules how = rules_of(rules);
         return function_to_python(std::make_shared<GuardedFunction>(
             function_of(function), std::string(travels.c_str(), travels.size()),
-            worker_pool(command), rules_of(rules)));
+            worker_pool(command, how.kind), how));
       },
       nb::arg("function"), nb::arg("travels"), nb::arg("command"), nb::arg("rules"),
       "A Python function of the engine's, run in worker processes.");
@@ -189,15 +211,15 @@ void bind_workers(nb::module_& m) {
       "guarded_generator",
       [](nb::handle generator, const nb::bytes& travels, nb::handle structure,
          const std::vector<std::string>& command, const nb::dict& rules) {
+        const GuardRules how = rules_of(rules);
         return object_to_python(std::make_shared<GuardedGeneratorFactory>(
             std::dynamic_pointer_cast<GeneratorFactory>(object_of(generator)),
             std::string(travels.c_str(), travels.size()),
-            structure.is_none() ? nullptr : structure_of(structure), worker_pool(command),
-            rules_of(rules)));
+            structure.is_none() ? nullptr : structure_of(structure), worker_pool(command, how.kind),
+            how));
       },
       nb::arg("generator"), nb::arg("travels"), nb::arg("structure").none(), nb::arg("command"),
-      nb::arg("rules"),
-      "A generator of the engine's, run in a worker process.");
+      nb::arg("rules"), "A generator of the engine's, run in a worker process.");
   m.def("serve", &serve, nb::arg("channel"), nb::arg("memory"), nb::arg("load"), nb::arg("answer"),
         nb::arg("become"), nb::arg("seed"),
         "A worker's life: returns when the process that it works for is gone.");
@@ -212,12 +234,27 @@ void bind_workers(nb::module_& m) {
   m.def(
       "workers",
       [] {
+        std::int64_t started = 0;
+        std::size_t idle = 0;
+        for (const std::shared_ptr<WorkerPool>& pool : pools()) {
+          started += pool == nullptr ? 0 : pool->started();
+          idle += pool == nullptr ? 0 : pool->idle();
+        }
         nb::dict out;
-        out["started"] = pool() == nullptr ? 0 : pool()->started();
-        out["idle"] = pool() == nullptr ? 0 : pool()->idle();
+        out["started"] = started;
+        out["idle"] = idle;
         return out;
       },
       "How many workers were started, and how many wait for work.");
+  m.def(
+      "sandbox_refusal",
+      [](bool folders) {
+        const Status possible = sandbox_possible(folders);
+        return possible.ok() ? std::string() : std::string(possible.message());
+      },
+      nb::arg("folders"), "Why there is no sandbox on this machine; empty: there is one.");
+  m.def("report_sandbox_to", &report_sandbox_to, nb::arg("fd"),
+        "Where a sandboxed process writes what ended it.");
 }
 
 }  // namespace spillway::python

@@ -42,11 +42,24 @@ class Stoppable {
  private:
   const std::atomic<bool>* before_;
 };
+// Whether an object tells its state and takes it back, as torchdata's loaders do.
+bool has_states(PyObject* object) {
+  return PyObject_HasAttrString(object, "state_dict") != 0 &&
+         PyObject_HasAttrString(object, "load_state_dict") != 0;
+}
+
+// The package's own functions for states: `pack_state(object)`, `load_state(object, bytes)`.
+Ref state_function(const char* name) {
+  const Ref module = Ref::steal(PyImport_ImportModule("spillway.guard.travel"));
+  return module ? Ref::steal(PyObject_GetAttrString(module.get(), name)) : Ref();
+}
 
 class PyGenerator final : public Generator {
  public:
-  PyGenerator(Ref iterator, StructurePtr structure, AccountPtr account)
+  // `stateful`: what tells the state, or nothing.
+  PyGenerator(Ref iterator, Ref stateful, StructurePtr structure, AccountPtr account)
       : iterator_(keep_object(std::move(iterator))),
+        stateful_(stateful ? keep_object(std::move(stateful)) : nullptr),
         structure_(std::move(structure)),
         account_(std::move(account)),
         rests_(PyObject_HasAttrString(kept_object(iterator_), kRest) != 0) {
@@ -66,6 +79,7 @@ class PyGenerator final : public Generator {
       if (!closed) PyErr_WriteUnraisable(iterator);
     }
     iterator_.reset();
+    stateful_.reset();
   }
 
   Filled fill(GrowingRows& block, std::int64_t deadline_ns,
@@ -112,6 +126,17 @@ class PyGenerator final : public Generator {
     const double seconds = static_cast<double>(most_ns) / 1e9;
     const Ref rested = Ref::steal(PyObject_CallMethod(iterator, kRest, "id", wake, seconds));
     if (!rested) PyErr_WriteUnraisable(iterator);
+  }
+
+  Result<std::string> state() override {
+    if (stateful_ == nullptr) return std::string();
+    const WithGil gil;
+    const Ref pack = state_function("pack_state");
+    const Ref told =
+        pack ? Ref::steal(PyObject_CallOneArg(pack.get(), kept_object(stateful_))) : Ref();
+    if (!told) return status_from_exception();
+    return std::string(PyBytes_AS_STRING(told.get()),
+                       static_cast<std::size_t>(PyBytes_GET_SIZE(told.get())));
   }
 
  private:
@@ -200,6 +225,7 @@ class PyGenerator final : public Generator {
   }
 
   std::shared_ptr<void> iterator_;
+  std::shared_ptr<void> stateful_;
   const StructurePtr structure_;
   StructurePtr learnt_;
   std::vector<const Structure*> leaves_;
@@ -221,18 +247,47 @@ class PyGeneratorFactory final : public GeneratorFactory {
         name_(std::move(name)) {}
 
   Result<std::unique_ptr<Generator>> start(const AccountPtr& account) override {
-    const WithGil gil;
-    const Ref made = Ref::steal(PyObject_CallObject(kept_object(callable_), kept_object(args_)));
-    if (!made) return status_from_exception();
-    Ref iterator = Ref::steal(PyObject_GetIter(made.get()));
-    if (!iterator) return status_from_exception();
-    return std::unique_ptr<Generator>(
-        std::make_unique<PyGenerator>(std::move(iterator), structure_, account));
+    return begin(account, nullptr);
+  }
+  Result<std::unique_ptr<Generator>> resume(const AccountPtr& account,
+                                            std::string_view state) override {
+    return begin(account, &state);
   }
   std::string describe() const override { return name_; }
   std::string code() const override { return code_; }
 
  private:
+  Result<std::unique_ptr<Generator>> begin(const AccountPtr& account,
+                                           const std::string_view* state) const {
+    const WithGil gil;
+    Ref made = Ref::steal(PyObject_CallObject(kept_object(callable_), kept_object(args_)));
+    if (!made) return status_from_exception();
+    // A loader goes on when it is next iterated over, an iterator where it stands.
+    const bool loader = PyIter_Check(made.get()) == 0 && has_states(made.get());
+    if (loader && state != nullptr && !load(made.get(), *state)) return status_from_exception();
+    Ref iterator = Ref::steal(PyObject_GetIter(made.get()));
+    if (!iterator) return status_from_exception();
+    Ref stateful;
+    if (loader) {
+      stateful = std::move(made);
+    } else if (has_states(iterator.get())) {
+      stateful = Ref::borrow(iterator.get());
+      if (state != nullptr && !load(iterator.get(), *state)) return status_from_exception();
+    }
+    return std::unique_ptr<Generator>(std::make_unique<PyGenerator>(
+        std::move(iterator), std::move(stateful), structure_, account));
+  }
+
+  static bool load(PyObject* stateful, std::string_view state) {
+    const Ref bytes =
+        Ref::steal(PyBytes_FromStringAndSize(state.data(), static_cast<Py_ssize_t>(state.size())));
+    const Ref function = state_function("load_state");
+    if (!bytes || !function) return false;
+    const Ref done =
+        Ref::steal(PyObject_CallFunctionObjArgs(function.get(), stateful, bytes.get(), nullptr));
+    return static_cast<bool>(done);
+  }
+
   const std::shared_ptr<void> callable_;
   const std::shared_ptr<void> args_;
   const StructurePtr structure_;

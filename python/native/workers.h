@@ -11,8 +11,13 @@
 
 namespace spillway::python {
 
-// The workers of this process; `command` starts the process that forks them. With the GIL.
-const std::shared_ptr<WorkerPool>& worker_pool(const std::vector<std::string>& command);
+// The workers of this process; `command` starts the process that forks them. Sandboxed ones share
+// neither memory nor parent with the others. With the GIL.
+const std::shared_ptr<WorkerPool>& worker_pool(const std::vector<std::string>& command,
+                                               const WorkerKind& kind);
+
+// The engine's function that a Python object holds; null: it is something else.
+FunctionPtr function_if_one(nanobind::handle object);
 
 // What `guard.rules` says of a stage; where a key is missing, the default holds.
 GuardRules rules_of(const nanobind::dict& given);

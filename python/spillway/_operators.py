@@ -61,7 +61,8 @@ def _docstring(op: dict[str, Any]) -> str:
             lines.append(
                 "isolate: run the function in worker processes, where it may crash; timeout: "
                 "seconds for an element there; restarts: further attempts after a crash (1); "
-                "memory_limit: bytes a worker may allocate."
+                "memory_limit: bytes a worker may allocate; sandbox: the worker may only compute "
+                "and read files (True), or only those in some folders."
             )
     if op["example"]:
         lines += [

@@ -42,6 +42,7 @@ _OF_ELEMENTS = {
 }
 # Functions whose result TensorFlow makes an int64 of, where it is a Python number.
 _INT64 = {"key_func", "window_size_func"}
+_SANDBOXED = {"map", "filter"}
 _DATASET_FUNCTIONS = {("flat_map", "map_func"), ("group_by_window", "reduce_func")}
 
 
@@ -59,6 +60,8 @@ def apply_operator(
     params: list[Any] = []
     inputs: list[Any] = [] if caller is None else [caller]
     guard = guard_rules(policy)
+    if guard.get("sandbox") and op not in _SANDBOXED:
+        raise ValueError(f"{op}: sandbox= is for map, filter and from_generator")
     for definition, value in zip(definitions[op]["params"], values, strict=True):
         kind = definition["type"]
         if kind == "dataset":
@@ -87,7 +90,7 @@ def apply_operator(
                 made = function(value, declared, of, op, lenient=lenient, dtype=dtype)
                 named = zip(definitions[op]["params"], values, strict=True)
                 parallel = [v for d, v in named if d["name"] == "num_parallel_calls"]
-                params.append(_guarded(made, value, guard, op, calls(*parallel or [None])))
+                params.append(_guarded(made, value, guard, op, calls(*parallel or [None]), of))
         else:
             params.append(_convert(kind, value, op, definition["name"]))
     return make(op, params, inputs, name, policy)
@@ -104,14 +107,19 @@ def guard_rules(policy: dict[str, Any]) -> dict[str, Any]:
 
 
 def _guarded(
-    made: Any, call: Callable[..., Any], guard: dict[str, Any], op: str, at_a_time: int | None
+    made: Any,
+    call: Callable[..., Any],
+    guard: dict[str, Any],
+    op: str,
+    at_a_time: int | None,
+    of: Any,
 ) -> Any:
-    """A function that runs as Python, in workers where that was asked for."""
-    if not guard or not _native.is_python(made):
+    """A function that runs as Python, or any in a sandbox, in workers where that was asked for."""
+    if not guard or not (guard.get("sandbox") or _native.is_python(made)):
         return made
     from spillway.guard import rules
 
-    return rules.isolated(made, call, guard, op, at_a_time)
+    return rules.isolated(made, call, guard, op, at_a_time, of)
 
 
 def guarded_generator(

@@ -66,6 +66,38 @@ def an_isolated_map_that_leaks(limit: int) -> Facts:
     return Facts(seen, range(count), f"{grown / MIB:.1f} MiB grown here")
 
 
+class Numbers:
+    """A generator that leaks, and can say where it is."""
+
+    def __init__(self, count: int) -> None:
+        self.count, self.at = count, 0
+        self.held: list[Any] = []
+
+    def __iter__(self) -> Numbers:
+        return self
+
+    def __next__(self) -> Any:
+        if self.at == self.count:
+            raise StopIteration
+        self.held.append(np.full(10 * MIB // 8, 1.0))
+        self.at += 1
+        return np.full(MIB // 8, self.at - 1, "int64")
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"at": self.at, "bulk": bytes(1 << 20)}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.at = state["at"]
+
+
+@case(limit=256 * MIB)
+def a_generator_that_leaks_and_tells_its_state(limit: int) -> Facts:
+    """100 elements of a generator that leaks 10 MB each, and whose state is a MiB."""
+    spec = sw.TensorSpec((MIB // 8,), "int64")
+    ds = sw.Dataset.from_generator(Numbers, args=(100,), output_signature=spec, isolate=True)
+    return Facts([number_of(x) for x in ds], range(100))
+
+
 def resident() -> int:
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * 4096

@@ -52,7 +52,9 @@ def main() -> None:
 def _prepare() -> None:
     import gc
 
+    # All that a worker imports before its first call: here once, not in each of them.
     import cloudpickle
+    import numpy.random
 
     import spillway.generators
     import spillway.guard.rules
@@ -63,7 +65,7 @@ def _prepare() -> None:
     os.close(null)
     gc.collect()
     gc.freeze()  # what is here stays in pages that all workers share
-    assert spillway.__version__ and cloudpickle
+    assert spillway.__version__ and cloudpickle and numpy.random
 
 
 def _spawn(server: socket.socket, spare: _Spare | None, message: bytes, fds: list[int]) -> bytes:

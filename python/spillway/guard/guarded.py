@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from spillway import _native, errors
-from spillway.guard import rules, travel
+from spillway.guard import plain, rules, travel
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,6 +24,7 @@ class Guarded(Generic[P, R]):
         """Nothing is started before the first call."""
         rules.install_hooks()
         self._name = name
+        self._unpack = plain.unpack_values if how.get("sandbox") else travel.unpack_values
         self._native = _native.GuardedCall(make, rules.command(), name, how)
         self._threads: ThreadPoolExecutor | None = None
 
@@ -36,7 +38,7 @@ class Guarded(Generic[P, R]):
             if cause is None:
                 raise
             raise cause from None
-        answer: R = travel.unpack_values(*packed)
+        answer: R = self._unpack(*packed)
         return answer
 
     def submit(self, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
@@ -78,6 +80,7 @@ def guarded(
     memory_limit: int | str | None = None,
     timeout: float | None = None,
     restarts: int = 0,
+    sandbox: bool | str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = False,
 ) -> Guarded[P, R]:
     """Runs a callable in a process of its own: it may crash, leak or hang, and the notebook lives.
 
@@ -92,6 +95,9 @@ def guarded(
         factory has at least 300 seconds.
     restarts: how often a call is tried again after it killed its worker. The default, 0, tells
         you at once: `WorkerDied`, with what is known of the reason.
+    sandbox: for callables that read files of strangers. Once set up, the worker may only compute
+        and read files (a folder or several: only those in them); it gives back arrays, numbers,
+        text and containers of them.
 
     >>> import spillway as sw
     >>> with sw.guarded(lambda x: x + 1) as add:
@@ -100,7 +106,7 @@ def guarded(
     """
     if (function is None) == (factory is None):
         raise TypeError("guarded needs a function, or factory= to make one in the worker")
-    how = rules.checked(timeout, restarts, memory_limit)
+    how = rules.checked(timeout, restarts, memory_limit, sandbox)
     given: Any = function if factory is None else factory
     name = travel.name_of(given)
     make = travel.pack(_Maker(given, factory is not None), f"guarded({name})", of=given)

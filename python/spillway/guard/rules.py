@@ -1,14 +1,17 @@
-"""`isolate=`, `timeout=` and `restarts=` of a stage: where its function runs, and how long."""
+"""`isolate=`, `sandbox=` and their companions: where a stage's function runs, and how long."""
 
 from __future__ import annotations
 
 import json
+import os
+import secrets
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from spillway import _native, flight, policies
-from spillway.guard import draws, travel, worker
+from spillway import _native, errors, flight, policies
+from spillway.guard import draws, plain, travel, worker
+from spillway.structures import from_structure, to_structure
 
 REPORT_AFTER = _native.report_after()  # seconds without a word from an element
 
@@ -22,7 +25,10 @@ _COMMAND = (
 def take(given: dict[str, Any]) -> dict[str, Any]:
     """Takes the rules out of a method's keywords and checks them."""
     rules = {name: given.pop(name, None) for name in policies.GUARD_NAMES}
-    if not rules["isolate"]:
+    boxed = rules["sandbox"] is not None and rules["sandbox"] is not False
+    if boxed and rules["isolate"] is False:
+        raise ValueError("sandbox= runs in a worker process: isolate=False cannot be")
+    if not rules["isolate"] and not boxed:
         for name in ("timeout", "restarts", "memory_limit"):
             if rules[name] is not None:
                 raise ValueError(f"{name}= is for worker processes: it needs isolate=True")
@@ -31,10 +37,11 @@ def take(given: dict[str, Any]) -> dict[str, Any]:
         rules["timeout"],
         1 if rules["restarts"] is None else rules["restarts"],
         rules["memory_limit"],
+        rules["sandbox"],
     )
 
 
-def checked(timeout: Any, restarts: Any, memory_limit: Any) -> dict[str, Any]:
+def checked(timeout: Any, restarts: Any, memory_limit: Any, sandbox: Any) -> dict[str, Any]:
     """The rules as the engine reads them."""
     from spillway import seeds
     from spillway.config import as_bytes
@@ -53,22 +60,62 @@ def checked(timeout: Any, restarts: Any, memory_limit: Any) -> dict[str, Any]:
         "report_after": REPORT_AFTER,
         "memory_limit": limit,
         "seed": seeds.given(),
+        **boxed_in(sandbox),
     }
 
 
-def isolated(
-    function: Any, call: Callable[..., Any], rules: dict[str, Any], op: str, calls: int | None
-) -> Any:
-    """The engine's Python function `function`, of the callable `call`, run in workers.
+def boxed_in(sandbox: Any) -> dict[str, Any]:
+    """`sandbox=` as the engine reads it: True, or the folders whose files may be read."""
+    if sandbox is None or sandbox is False:
+        return {}
+    folders: list[str] = []
+    if sandbox is not True:
+        given = [sandbox] if isinstance(sandbox, str | os.PathLike) else list(sandbox)
+        folders = [os.path.realpath(os.fspath(folder)) for folder in given]
+        for folder in folders:
+            if not os.path.exists(folder):
+                raise ValueError(f"sandbox: no such folder: {folder}")
+        if not folders:
+            raise ValueError("sandbox: no folders to read from; True allows any")
+    refused = _native.sandbox_refusal(bool(folders))
+    if refused:
+        raise errors.FailedPreconditionError(f"sandbox: {refused}")
+    return {"sandbox": True, "folders": folders + _interpreters(folders)}
 
-    `calls`: how many at a time; None or AUTOTUNE: as many as there are CPUs.
+
+def _interpreters(folders: list[str]) -> list[str]:
+    """What the interpreter and libraries read for themselves."""
+    if not folders:
+        return []
+    own = [sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(__file__)]
+    own += [p or os.curdir for p in sys.path if isinstance(p, str)]
+    system = ["/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/localtime", "/sys/devices/system"]
+    devices = ["/dev/null", "/dev/zero", "/dev/urandom", "/proc/cpuinfo", "/proc/meminfo"]
+    found = {os.path.realpath(p) for p in [*own, *system, *devices] if p and os.path.exists(p)}
+    return sorted(found - {"/"})
+
+
+def isolated(
+    function: Any,
+    call: Callable[..., Any],
+    rules: dict[str, Any],
+    op: str,
+    calls: int | None,
+    of: Any = None,
+) -> Any:
+    """The engine's function `function`, of the callable `call`, run in workers.
+
+    `calls`: how many at a time; None or AUTOTUNE: as many as there are CPUs. `of`: what it is
+    called with; given for one that was traced, and is traced there again.
     """
     install_hooks()
+    traced = of is not None and not _native.is_python(function)
+    sent = ToTrace(call, from_structure(of), op, secrets.randbits(63)) if traced else call
     return _native.guarded_function(
         function,
-        travel.pack(call, op),
+        travel.pack(sent, op, of=call),
         command(),
-        {**rules, "most": max(calls or 0, 0), "draws": draws.draws(call)},
+        {**rules, "most": max(calls or 0, 0), "draws": 0 if traced else draws.draws(call)},
     )
 
 
@@ -77,8 +124,9 @@ def isolated_generator(
 ) -> Any:
     """The engine's generator `native`, of `generator` and `args`, run in a worker."""
     install_hooks()
-    repeatable = hasattr(generator, "__aiter__") and not hasattr(generator, "__anext__")
-    if not callable(generator) and not hasattr(generator, "__getitem__") and not repeatable:
+    running = isinstance(generator, Iterator) or hasattr(generator, "__anext__")
+    stateful = hasattr(generator, "state_dict") and hasattr(generator, "load_state_dict")
+    if running and not callable(generator) and not stateful:
         raise TypeError(
             "from_generator: a running iterator cannot go to a worker process: hand over the "
             "function that makes it"
@@ -97,6 +145,21 @@ def isolated_generator(
         command(),
         rules,
     )
+
+
+class ToTrace:
+    """A function on its way to be traced in a worker as it was here."""
+
+    def __init__(self, call: Callable[..., Any], spec: Any, op: str, number: int) -> None:
+        """`number`: what seeds drawn in the trace follow from, the same in every worker."""
+        self.call, self.spec, self.op, self.number = call, spec, op, number
+
+    def __call__(self) -> Any:
+        """The engine's function."""
+        from spillway import building, seeds
+
+        seeds.begin_element(self.number)
+        return building.function(self.call, None, to_structure(self.spec, lists=True), self.op)
 
 
 class Started:
@@ -128,6 +191,10 @@ def install_hooks() -> None:
     global _installed
     if not _installed:
         _native.set_worker_hooks(
-            worker.environment, travel.pack_exception, travel.unpack_exception, flight.warn
+            worker.environment,
+            travel.pack_exception,
+            travel.unpack_exception,
+            plain.unpack_exception,
+            flight.warn,
         )
         _installed = True

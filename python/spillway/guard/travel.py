@@ -119,6 +119,16 @@ def check_argument(value: Any, what: str) -> None:
         ) from error
 
 
+def pack_state(stateful: Any) -> bytes:
+    """What `state_dict()` says now, for `load_state` in another worker."""
+    return _dumps(stateful.state_dict())
+
+
+def load_state(stateful: Any, packed: bytes) -> None:
+    """Puts it where another one was."""
+    stateful.load_state_dict(pickle.loads(packed))
+
+
 def pack_values(values: Any, what: str) -> tuple[bytes, list[Any]]:
     """Values as bytes, and the buffers of their arrays beside them."""
     import cloudpickle

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from spillway import _native
-from spillway.guard import draws, travel
+from spillway.guard import draws, plain, travel
 
 _DIES_FIRST = 800  # oom_score_adj: when memory runs out, the kernel takes this process
 
@@ -46,9 +46,15 @@ def main(parent: int, facts: bytes, channel: int, memory: int, stacks: int) -> N
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write(str(_DIES_FIRST))
     _adopt(json.loads(facts.decode("utf-8", "surrogateescape")))
-    _native.set_worker_hooks(environment, travel.pack_exception, travel.unpack_exception, print)
+    _native.report_sandbox_to(stacks)
+    _tell_errors_by(travel.pack_exception)
     draws.start_afresh()
     _native.serve(channel, memory, load, answer, become, draws.seed)
+
+
+def _tell_errors_by(pack: Callable[[BaseException], bytes]) -> None:
+    unpack = travel.unpack_exception
+    _native.set_worker_hooks(environment, pack, unpack, unpack, print)
 
 
 def _adopt(facts: dict[str, Any]) -> None:
@@ -64,9 +70,11 @@ def _adopt(facts: dict[str, Any]) -> None:
 
 def load(packed: bytes) -> Any:
     """The function that was sent here, or the generator with its arguments."""
-    from spillway.guard.rules import Started
+    from spillway.guard.rules import Started, ToTrace
 
     sent = pickle.loads(packed)
+    if isinstance(sent, ToTrace):
+        return sent()
     if isinstance(sent, Started):
         start, args = sent()
         return _told(start), args
@@ -75,11 +83,15 @@ def load(packed: bytes) -> Any:
 
 _called: Callable[..., Any] | None = None
 _memory_limit: int | None = None
+_pack_values = travel.pack_values
 
 
-def become(memory_limit: int) -> None:
+def become(memory_limit: int, sandboxed: bool) -> None:
     """What kind of worker this is to be."""
-    global _memory_limit
+    global _memory_limit, _pack_values
+    if sandboxed:
+        _tell_errors_by(plain.pack_exception)
+        _pack_values = plain.pack_values
     if memory_limit:
         _memory_limit = memory_limit
         _limit_memory(memory_limit)
@@ -111,7 +123,7 @@ def answer(text: bytes, parts: list[Any]) -> tuple[bytes, list[Any]]:
         return b"", []
     args, kwargs = travel.unpack_values(text, parts)
     result = _called(*args, **kwargs)
-    return travel.pack_values(result, travel.name_of(_called))
+    return _pack_values(result, travel.name_of(_called))
 
 
 def _limit_memory(limit: int) -> None:

@@ -93,6 +93,7 @@ Channel::Got Channel::receive(std::string& message, const GiveUp& give_up,
     std::size_t wanted = sizeof(length);
     if (partial_.size() >= sizeof(length)) {
       std::memcpy(&length, partial_.data(), sizeof(length));
+      if (length > most_) return Got::kClosed;
       if (partial_.size() - sizeof(length) >= length) {
         message.assign(partial_, sizeof(length), length);
         partial_.erase(0, sizeof(length) + length);

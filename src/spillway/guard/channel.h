@@ -49,6 +49,8 @@ class Channel {
   // Descriptors travel with the message.
   Got send(std::string_view message, const GiveUp& give_up, std::span<const int> fds = {});
   Got receive(std::string& message, const GiveUp& give_up, std::vector<Descriptor>* fds = nullptr);
+  // One that announces more ends the conversation: nobody makes this process hold it.
+  void expect_at_most(std::size_t bytes) { most_ = bytes; }
   int fd() const { return socket_.get(); }
   void close() { socket_ = Descriptor(); }
 
@@ -56,6 +58,7 @@ class Channel {
   Got wait(short events, const GiveUp& give_up) const;
 
   Descriptor socket_;
+  std::size_t most_ = SIZE_MAX;
   std::string partial_;  // what has arrived of the message that receive() gave up waiting for
 };
 

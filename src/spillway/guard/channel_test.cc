@@ -108,5 +108,15 @@ TEST(Message, WhatIsNotThereReadsAsNothing) {
   EXPECT_EQ(many.count(1), 0U);
 }
 
+TEST(Channel, AMessageThatIsTooLargeEndsTheConversation) {
+  auto ends = Channel::pair().value();
+  ends.second.expect_at_most(1000);
+  std::string got;
+  EXPECT_EQ(ends.first.send(std::string(1000, 'x'), nullptr), Channel::Got::kAll);
+  EXPECT_EQ(ends.second.receive(got, nullptr), Channel::Got::kAll);
+  EXPECT_EQ(ends.first.send(std::string(1001, 'x'), nullptr), Channel::Got::kAll);
+  EXPECT_EQ(ends.second.receive(got, nullptr), Channel::Got::kClosed);
+}
+
 }  // namespace
 }  // namespace spillway

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "spillway/base/bytes.h"
+#include "spillway/guard/sandbox.h"
 
 namespace spillway {
 namespace {
@@ -62,6 +63,7 @@ std::string memory_cgroup(const std::string& root) {
 Death::Verdict Death::verdict() const {
   if (!ours.empty()) return too_slow ? Verdict::kTooSlow : Verdict::kOutOfMemory;
   if (signal == 0) return Verdict::kExited;
+  if (signal == SIGSYS) return Verdict::kSandbox;
   if (signal != SIGKILL) {
     return signal == SIGTERM || signal == SIGHUP || signal == SIGINT ? Verdict::kKilled
                                                                      : Verdict::kCrash;
@@ -93,6 +95,13 @@ std::string Death::describe() const {
     case Verdict::kCrash:
       text << "crashed (" << name_of_signal(signal) << ", " << strsignal(signal) << ")";
       break;
+    case Verdict::kSandbox: {
+      const std::string call = sandboxed_call(stack);
+      text << "was ended by its sandbox: it called ";
+      // The handler that tells which one does not run where signals are blocked.
+      text << (call.empty() ? "what is not allowed there, as who starts a program does" : call);
+      break;
+    }
     case Verdict::kExited:
       if (exit_code < 0) {
         text << "is gone, and nobody saw how";
@@ -102,6 +111,7 @@ std::string Death::describe() const {
       break;
   }
   if (memory > 0) text << "; it held " << format_bytes(memory) << " when last seen";
+  if (allowed > 0) text << (memory > 0 ? ", of " : "; it may hold ") << format_bytes(allowed);
   return text.str();
 }
 

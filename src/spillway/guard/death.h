@@ -24,7 +24,8 @@ struct Death {
   std::string stack;      // of its threads when it died, as faulthandler wrote it
   std::optional<std::uint64_t> oom_before;
   std::optional<std::uint64_t> oom_after;
-  std::size_t memory = 0;  // private bytes when last seen
+  std::size_t memory = 0;   // private bytes when last seen
+  std::size_t allowed = 0;  // bytes it was allowed; 0: any
 
   enum class Verdict : std::uint8_t {
     kCrash,        // a signal of its own making
@@ -32,6 +33,7 @@ struct Death {
     kKilled,       // from outside: nobody's fault here
     kTooSlow,      // by us, after a deadline
     kExited,       // it ended itself
+    kSandbox,      // it did what its sandbox does not allow
   };
   Verdict verdict() const;
   // "was killed by the OOM killer (oom_kill of its cgroup 0 -> 1; 2.1 GiB when last seen)"

@@ -19,6 +19,23 @@ Death killed(int signal) {
   return death;
 }
 
+TEST(Death, ASandboxNamesTheCall) {
+  Death death = killed(SIGSYS);
+  EXPECT_EQ(death.verdict(), Verdict::kSandbox);
+  EXPECT_FALSE(death.innocent());
+  EXPECT_THAT(death.describe(), HasSubstr("ended by its sandbox: it called what is not allowed"));
+  death.stack = "sandbox: system call 41\nThread 0x1 (most recent call first):\n";
+  EXPECT_EQ(death.describe(), "was ended by its sandbox: it called socket (41)");
+}
+
+TEST(Death, ALimitIsTold) {
+  Death death = killed(SIGSEGV);
+  death.allowed = std::size_t{1} << 30U;
+  EXPECT_THAT(death.describe(), HasSubstr("; it may hold 1 GiB"));
+  death.memory = std::size_t{2} << 30U;
+  EXPECT_THAT(death.describe(), HasSubstr("it held 2 GiB when last seen, of 1 GiB"));
+}
+
 TEST(Death, TheVerdictFollowsTheEvidence) {
   EXPECT_EQ(killed(SIGSEGV).verdict(), Verdict::kCrash);
   EXPECT_EQ(killed(SIGABRT).verdict(), Verdict::kCrash);

@@ -59,7 +59,11 @@ Status GuardedCall::bury(const Answer& answer, int deaths, std::string_view at) 
   if (answer.stopped) dead->kill("nobody waits for it any more", false);
   const Death death = dead->bury();
   if (answer.stopped) return cancelled();
-  return worker_died(death, dead->pid(), deaths, at, answer.stack);
+  Scene scene;
+  scene.at = std::string(at).append(" of ").append(what_);
+  scene.attempts = deaths;
+  scene.stack = answer.stack;
+  return worker_died(death, dead->pid(), scene, pool_->budget());
 }
 
 GuardedCall::Answer GuardedCall::ask(const Parcel& request, const GuardRules& rules,
@@ -89,7 +93,7 @@ GuardedCall::Answer GuardedCall::ask(const Parcel& request, const GuardRules& ru
   MessageReader in(got);
   in.get<WorkerVerb>();
   if (in.get<std::uint8_t>() != 0) worker_->keep(std::move(answer.input));
-  Status error = read_status(in);
+  Status error = read_status(in, !worker_->kind().sandboxed);
   if (error.ok()) {
     answer.parcel = own_parcel(in, std::move(answer.room));
   } else {

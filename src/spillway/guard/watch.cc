@@ -1,11 +1,14 @@
 #include "spillway/guard/watch.h"
 
 #include <algorithm>
+#include <functional>
 #include <sstream>
 #include <utility>
 
+#include "spillway/base/bytes.h"
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
+#include "spillway/guard/sandbox.h"
 #include "spillway/observe/watchdog.h"
 
 namespace spillway {
@@ -15,6 +18,22 @@ constexpr std::int64_t kSampleNs = 100'000'000;
 constexpr int kStackMs = 200;
 constexpr double kLoadS = 60;
 constexpr std::size_t kMostStackShown = 4096;
+constexpr std::size_t kMostHolders = 3;
+
+// "Spillway held 3.8 GiB of 4 GiB: shuffle#1 2.9 GiB, map#2 512 MiB; the rest of ..."
+std::string holders(Budget& budget) {
+  Ledger ledger = budget.ledger();
+  std::erase_if(ledger.rows, [](const LedgerRow& row) { return row.depth == 0 || row.held == 0; });
+  std::ranges::sort(ledger.rows, std::ranges::greater(), &LedgerRow::held);
+  std::ostringstream text;
+  text << "Spillway held " << format_bytes(ledger.used) << " of " << format_bytes(ledger.effective);
+  for (std::size_t i = 0; i < std::min(ledger.rows.size(), kMostHolders); ++i) {
+    text << (i == 0 ? ": " : ", ") << ledger.rows[i].name << " "
+         << format_bytes(ledger.rows[i].held);
+  }
+  text << "; the rest of this process held " << format_bytes(ledger.untracked) << ".";
+  return text.str();
+}
 
 }  // namespace
 
@@ -89,13 +108,18 @@ void Watch::report(double waited) {
   guard_report(text.str());
 }
 
-Status worker_died(const Death& death, pid_t pid, int attempts, std::string_view at,
-                   const std::string& stack) {
+Status worker_died(const Death& death, pid_t pid, const Scene& scene, Budget& budget) {
   std::ostringstream text;
-  text << "worker " << pid << " " << death.describe() << " at " << at;
-  if (attempts > 1) text << ", and so did " << attempts - 1 << " before it";
+  text << "worker " << pid << " " << death.describe() << " at " << scene.at;
+  if (!scene.file.empty()) text << ", file " << scene.file;
+  if (scene.attempts > 1) {
+    text << ", attempt " << scene.attempts << ", and so did " << scene.attempts - 1 << " before it";
+  }
   text << ".";
-  const std::string where = users_part(stack.empty() ? death.stack : stack);
+  // Nobody's memory explains a crash.
+  if (death.verdict() == Death::Verdict::kOutOfMemory) text << " " << holders(budget);
+  if (!scene.recovered.empty()) text << " " << scene.recovered;
+  const std::string where = users_part(scene.stack.empty() ? death.stack : scene.stack);
   if (!where.empty()) text << " Where it was:\n" << where.substr(0, kMostStackShown);
   ErrorInfo info;
   info.kind = ErrorKind::kData;
@@ -107,7 +131,8 @@ Status worker_died(const Death& death, pid_t pid, int attempts, std::string_view
     info.type = "StallError";
   }
   info.message = text.str();
-  info.attempts = attempts;
+  info.attempts = scene.attempts;
+  info.file = scene.file;
   return Status(std::move(info));
 }
 

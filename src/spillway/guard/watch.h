@@ -65,8 +65,17 @@ class Watch {
   std::string stack_;
 };
 
-// The error for a request whose worker died of it, `attempts` times. `stack`: as above.
-Status worker_died(const Death& death, pid_t pid, int attempts, std::string_view at,
-                   const std::string& stack);
+// Where a worker was and what else was going on when it died.
+struct Scene {
+  std::string at;         // "element 12 of map#2 (decode)"
+  std::string file;       // that the element came from; empty: unknown
+  std::string recovered;  // what was lost with the worker and made again; empty: nothing
+  int attempts = 1;       // workers that died of it
+  std::string stack;      // as Watch has it; empty: the death's own
+};
+
+// The error for a request whose worker died of it. It tells what is known of the worker, of the
+// element and of the memory that `budget` accounts for.
+Status worker_died(const Death& death, pid_t pid, const Scene& scene, Budget& budget);
 
 }  // namespace spillway

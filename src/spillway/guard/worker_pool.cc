@@ -21,6 +21,8 @@ std::size_t address_space(Budget& budget) {
 }
 // What a forked worker has of its own before it was given anything (measured: 5.6 MB).
 constexpr std::size_t kWorkerBytes = std::size_t{6} << 20U;
+// A message of a sandboxed worker: facts about rows, or a text.
+constexpr std::size_t kMostFromStrangers = std::size_t{64} << 20U;
 // Modules that a function loads are no leak: less than this is not worth a new worker.
 constexpr std::size_t kLeastRecycled = std::size_t{32} << 20U;
 
@@ -136,6 +138,7 @@ Result<WorkerPtr> WorkerPool::start(const WorkerKind& kind) {
   SW_ASSIGN(Spawner::Spawned spawned, spawner_->spawn(memory_->fd()));
   auto worker = std::make_unique<WorkerProcess>(spawner_, std::move(spawned), std::move(beat),
                                                 memory_, alive_, kind);
+  if (kind.sandboxed) worker->channel().expect_at_most(kMostFromStrangers);
   if (kind != WorkerKind()) {
     MessageWriter become;
     write_kind(kind, become.add(WorkerVerb::kBecome));
@@ -214,12 +217,14 @@ bool WorkerPool::overgrown(WorkerProcess& worker) {
 void WorkerPool::give_back(WorkerPtr worker) {
   const bool grown = overgrown(*worker);
   WorkerPtr dropped;
+  const auto same = [kind = worker->kind()](const WorkerPtr& one) { return one->kind() == kind; };
   const MutexLock lock(mutex_);
   if (!grown) idle_.push_back(std::move(worker));
-  // As many as have been busy at once: a pass gives back those that it takes again.
-  if (idle_.size() > most_calling_) {
-    dropped = std::move(idle_.front());
-    idle_.pop_front();
+  // Of each kind as many as have been busy at once: a pass gives back those that it takes again.
+  if (static_cast<std::size_t>(std::ranges::count_if(idle_, same)) > most_calling_) {
+    const auto oldest = std::ranges::find_if(idle_, same);
+    dropped = std::move(*oldest);
+    idle_.erase(oldest);
   }
   came_back_.notify_all();
 }

@@ -57,6 +57,7 @@ class WorkerPool {
 
   const std::shared_ptr<SharedMemory>& memory() const { return memory_; }
   const AccountPtr& account() const { return account_; }
+  Budget& budget() const { return budget_; }
   std::size_t idle() const;
   std::int64_t started() const { return started_.load(); }
   // Ends those that nobody uses, and what starts them if there are no others; returns the bytes

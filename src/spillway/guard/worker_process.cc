@@ -140,6 +140,7 @@ Death WorkerProcess::bury() {
   death.oom_before = oom_before_;
   death.oom_after = oom_kills();
   death.memory = sampled_;
+  death.allowed = kind_.memory_limit;
   pay({});
   return death;
 }

@@ -23,6 +23,10 @@ struct Beat {
 // What a worker is made for, before its first request; it stays that to its end.
 struct WorkerKind {
   std::size_t memory_limit = 0;  // bytes it may allocate beside what it starts with; 0: any
+  // Enters a sandbox as soon as it has loaded what it is to run. What it says is a stranger's word:
+  // nothing of it is unpickled, and results are copied out of the memory that it can write to.
+  bool sandboxed = false;
+  std::vector<std::string> folders;  // that it may read; empty: any
   bool operator==(const WorkerKind&) const = default;
 };
 

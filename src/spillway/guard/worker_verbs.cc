@@ -9,11 +9,17 @@ CauseCarrier& cause_carrier() {
 
 void write_kind(const WorkerKind& kind, MessageWriter& out) {
   out.add(static_cast<std::uint64_t>(kind.memory_limit));
+  out.add(static_cast<std::uint8_t>(kind.sandboxed ? 1 : 0));
+  out.add(static_cast<std::uint64_t>(kind.folders.size()));
+  for (const std::string& folder : kind.folders) out.add(std::string_view(folder));
 }
 
 WorkerKind read_kind(MessageReader& in) {
   WorkerKind kind;
   kind.memory_limit = in.get<std::uint64_t>();
+  kind.sandboxed = in.get<std::uint8_t>() != 0;
+  const auto folders = in.count(sizeof(std::uint64_t));
+  for (std::uint64_t i = 0; i < folders; ++i) kind.folders.emplace_back(in.text());
   return kind;
 }
 
@@ -29,7 +35,7 @@ void write_status(const Status& status, MessageWriter& out) {
   out.add(std::string_view(cause));
 }
 
-Status read_status(MessageReader& in) {
+Status read_status(MessageReader& in, bool trusted) {
   if (in.get<std::uint8_t>() == 0) return {};
   ErrorInfo info;
   info.kind = in.get<ErrorKind>();
@@ -43,7 +49,8 @@ Status read_status(MessageReader& in) {
     return internal_bug("a worker's error arrived damaged");
   }
   const CauseCarrier& carrier = cause_carrier();
-  if (!cause.empty() && carrier.read != nullptr) info.cause = carrier.read(cause);
+  const auto read = trusted ? carrier.read : carrier.read_untrusted;
+  if (!cause.empty() && read != nullptr) info.cause = read(cause);
   return Status(std::move(info));
 }
 

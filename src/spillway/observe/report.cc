@@ -32,7 +32,7 @@ std::string users_part(std::string_view stack, std::string_view package) {
     const bool ours =
         line.find("/spillway/guard/") != std::string_view::npos ||
         line.find("File \"<string>\", line 1 in <module>") != std::string_view::npos ||
-        line.starts_with("Extension modules:") || line.empty() ||
+        line.starts_with("Extension modules:") || line.starts_with("sandbox: ") || line.empty() ||
         (!package.empty() && line.find(package) != std::string_view::npos);
     if (!ours) out.append(line).append("\n");
   }

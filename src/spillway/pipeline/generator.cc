@@ -2,6 +2,11 @@
 
 namespace spillway {
 
+Result<std::unique_ptr<Generator>> GeneratorFactory::resume(const AccountPtr& /*account*/,
+                                                            std::string_view /*state*/) {
+  return internal_bug("a generator without states is to go on with one");
+}
+
 Chunk GrowingRows::take(std::int64_t begin, std::int64_t end) const {
   if (slots_.empty()) {
     std::vector<Row> rows;

@@ -92,16 +92,21 @@ class Generator {
                       const std::atomic<bool>& stop) = 0;
   // The file it opened last, for errors; empty: unknown.
   virtual std::string last_file() const { return ""; }
-  // Whether something of it goes on between rows: an event loop. Then whoever owns it lets it rest()
-  // rather than wait: until `wake` can be read, or for `most_ns` (negative: without end).
+  // Whether something of it goes on between rows: an event loop. Then whoever owns it lets it
+  // rest() rather than wait: until `wake` can be read, or for `most_ns` (negative: without end).
   virtual bool rests() const { return false; }
   virtual void rest(int /*wake*/, std::int64_t /*most_ns*/) {}
+  // After fill(): where it is, for resume(); empty: it cannot say.
+  virtual Result<std::string> state() { return std::string(); }
 };
 
 // The user's callable with its arguments: makes a fresh generator for each pass.
 class GeneratorFactory : public Object {
  public:
   virtual Result<std::unique_ptr<Generator>> start(const AccountPtr& account) = 0;
+  // One that goes on where another, of this factory in some process, had that state().
+  virtual Result<std::unique_ptr<Generator>> resume(const AccountPtr& account,
+                                                    std::string_view state);
   virtual std::string code() const = 0;  // enters the spec's hash
 };
 

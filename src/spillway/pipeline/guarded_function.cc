@@ -55,9 +55,11 @@ GuardedFunction::GuardedFunction(FunctionPtr inner, std::string travels,
 
 std::string GuardedFunction::why() const {
   std::string why = "runs in worker processes";
+  if (rules_.kind.sandboxed) why += ", each in a sandbox";
   if (rules_.draws != 0) {
-    why += ", where `random` and `np.random` are seeded for each element: its random numbers are "
-           "not those of a run in this process";
+    why +=
+        ", where `random` and `np.random` are seeded for each element: its random numbers are "
+        "not those of a run in this process";
   }
   const std::string inner = inner_->why();
   return inner.empty() ? why : why + "; " + inner;
@@ -106,12 +108,12 @@ Function::Outcome GuardedFunction::call_in_turn(const Chunk& rows, const CallCon
   Outcome failed;
   Chunk some = rows;
   const Element first(context.epoch, context.first_index);
-  int deaths = deaths_of(first);
+  Blame blamed = blame_of(first);
   int kills = 0;
   for (;;) {
     // What has killed a worker is called alone in a fresh one.
-    if (deaths > 0) some = rows.slice(0, 1);
-    const auto which = deaths > 0 ? WorkerPool::Which::kFresh : WorkerPool::Which::kAny;
+    if (blamed.deaths > 0) some = rows.slice(0, 1);
+    const auto which = blamed.deaths > 0 ? WorkerPool::Which::kFresh : WorkerPool::Which::kAny;
     auto worker = pool_->take(rules_.kind, which, give_up);
     if (!worker.ok()) {
       failed.error = std::move(worker).status();
@@ -122,7 +124,7 @@ Function::Outcome GuardedFunction::call_in_turn(const Chunk& rows, const CallCon
     Answer answer = ask(*worker.value(), some, context);
     if (!answer.died) {
       pool_->give_back(std::move(worker).value());
-      if (deaths > 0) acquit(first);
+      if (blamed.deaths > 0) acquit(first);
       return std::move(answer.outcome);
     }
     if (answer.stopped) worker.value()->kill("nobody waits for it any more", false);
@@ -137,18 +139,18 @@ Function::Outcome GuardedFunction::call_in_turn(const Chunk& rows, const CallCon
     }
     const bool innocent = death.innocent() && ++kills < kMostKills;
     if (row > 0 && row < some.rows()) {
-      if (!innocent) note_death({context.epoch, context.first_index + row}, 1);
+      if (!innocent) blame({context.epoch, context.first_index + row}, {1, row});
       some = rows.slice(0, row);
       continue;
     }
     if (innocent && !mutant("not_run_again")) continue;
-    if (++deaths > rules_.restarts) {
+    if (++blamed.deaths > rules_.restarts) {
       acquit(first);
-      failed.error =
-          worker_died(death, worker.value()->pid(), deaths, "this element", answer.stack);
+      failed.error = worker_died(death, worker.value()->pid(),
+                                 scene_of(rows, context, blamed, answer.stack), pool_->budget());
       return failed;
     }
-    note_death(first, deaths);
+    blame(first, blamed);
   }
 }
 
@@ -210,7 +212,9 @@ Function::Outcome GuardedFunction::read_answer(WorkerProcess& worker, const std:
   in.get<WorkerVerb>();
   if (in.get<std::uint8_t>() != 0) {
     MessageReader rows(in.text());
-    auto made = conversation_with(worker).receiver.own(rows, account, std::move(room));
+    RowReceiver& receiver = conversation_with(worker).receiver;
+    auto made = worker.kind().sandboxed ? receiver.copy(rows, account, std::move(room))
+                                        : receiver.own(rows, account, std::move(room));
     if (made.ok()) {
       outcome.out = std::move(made).value();
     } else {
@@ -220,27 +224,43 @@ Function::Outcome GuardedFunction::read_answer(WorkerProcess& worker, const std:
   // Bytes that the user's code still refers to in the worker are not given to anybody else.
   if (in.get<std::uint8_t>() != 0) worker.keep(std::move(input));
   outcome.cpu_ns = in.get<std::int64_t>();
-  Status error = read_status(in);
+  Status error = read_status(in, !worker.kind().sandboxed);
   if (!in.ok()) error = internal_bug("a worker's answer arrived damaged");
   if (outcome.error.ok()) outcome.error = std::move(error);
   return outcome;
 }
 
-int GuardedFunction::deaths_of(Element element) {
-  const MutexLock lock(mutex_);
-  const auto found = deaths_.find(element);
-  return found == deaths_.end() ? 0 : found->second;
+Scene GuardedFunction::scene_of(const Chunk& rows, const CallContext& context, const Blame& blame,
+                                std::string stack) const {
+  Scene scene;
+  scene.at = "element " + std::to_string(context.first_index) + " of " + context.account->name() +
+             " (" + name() + ")";
+  const Origin origin = rows.origins().at(0);
+  if (origin.scope != nullptr) scene.file = origin.scope->file;
+  if (blame.lost > 0) {
+    scene.recovered = "The " + std::to_string(blame.lost) +
+                      " before it that were lost with a worker were run again.";
+  }
+  scene.attempts = blame.deaths;
+  scene.stack = std::move(stack);
+  return scene;
 }
 
-void GuardedFunction::note_death(Element element, int deaths) {
+GuardedFunction::Blame GuardedFunction::blame_of(Element element) {
   const MutexLock lock(mutex_);
-  deaths_[element] = deaths;
-  if (deaths_.size() > kMostBlamed) deaths_.erase(deaths_.begin());
+  const auto found = blamed_.find(element);
+  return found == blamed_.end() ? Blame() : found->second;
+}
+
+void GuardedFunction::blame(Element element, Blame blame) {
+  const MutexLock lock(mutex_);
+  blamed_[element] = blame;
+  if (blamed_.size() > kMostBlamed) blamed_.erase(blamed_.begin());
 }
 
 void GuardedFunction::acquit(Element element) {
   const MutexLock lock(mutex_);
-  deaths_.erase(element);
+  blamed_.erase(element);
 }
 
 }  // namespace spillway

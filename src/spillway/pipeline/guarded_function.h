@@ -51,9 +51,16 @@ class GuardedFunction final : public Function {
                              SharedMemory::Piece& input);
 
   using Element = std::pair<std::int64_t, std::int64_t>;  // epoch, index
-  int deaths_of(Element element);
-  void note_death(Element element, int deaths);
+  // What is held against an element.
+  struct Blame {
+    int deaths = 0;         // of workers
+    std::int64_t lost = 0;  // rows before it whose results were lost with the first
+  };
+  Blame blame_of(Element element);
+  void blame(Element element, Blame blame);
   void acquit(Element element);
+  Scene scene_of(const Chunk& rows, const CallContext& context, const Blame& blame,
+                 std::string stack) const;
 
   const FunctionPtr inner_;
   const std::string travels_;
@@ -64,7 +71,7 @@ class GuardedFunction final : public Function {
   Mutex mutex_;
   CondVar ended_;
   int running_ SW_GUARDED_BY(mutex_) = 0;
-  std::map<Element, int> deaths_ SW_GUARDED_BY(mutex_);  // of workers, at this element
+  std::map<Element, Blame> blamed_ SW_GUARDED_BY(mutex_);
 };
 
 }  // namespace spillway

@@ -284,6 +284,28 @@ TEST_F(Guarded, KillsAtRandomLoseNothing) {
   EXPECT_GT(kills, 2);
 }
 
+TEST_F(Guarded, WorkersOfOneKindAreNotTakenForAnother) {
+  const auto plain = function("plain:-1");
+  const GuardRules limited{.kind = {.memory_limit = std::size_t{1} << 30U}};
+  GuardedFunction other(testing::fn(i64_spec(), nullptr), "plain:-1", pool, limited);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(call_all(*plain, 10), tenfold(10));
+    EXPECT_EQ(call_all(other, 10), tenfold(10));
+  }
+  EXPECT_EQ(pool->started(), 2);
+  EXPECT_EQ(pool->idle(), 2U);
+}
+
+TEST_F(Guarded, ADeathTellsElementStageAndWhatWasRunAgain) {
+  call_all(*function("segv:7"), 20);
+  ASSERT_EQ(errors.size(), 1U);
+  const std::string text(errors[0].message());
+  EXPECT_THAT(text, HasSubstr("at element 7 of stage ("));
+  EXPECT_THAT(text, HasSubstr("attempt 2"));
+  EXPECT_THAT(text, HasSubstr("The 7 before it that were lost with a worker were run again."));
+  EXPECT_EQ(errors[0].info().attempts, 2);
+}
+
 TEST_F(Guarded, NothingIsHeldWhenAllIsDone) {
   {
     const auto guarded = function("segv:7");

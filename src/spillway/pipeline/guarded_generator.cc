@@ -42,8 +42,10 @@ class GuardedGenerator final : public Generator {
         account_(std::move(account)),
         seed_(seed) {}
 
+  ~GuardedGenerator() override { leave(true); }
+
   // Lets the generator close itself, if it answers at all.
-  ~GuardedGenerator() override {
+  void leave(bool keep_worker) {
     if (worker_ == nullptr) return;
     GuardRules hasty = rules_;
     hasty.timeout_s = 0.1;
@@ -51,9 +53,9 @@ class GuardedGenerator final : public Generator {
     SharedMemory::Piece room;
     std::string answer;
     const std::string request = MessageWriter().add(WorkerVerb::kCloseGenerator).bytes();
-    if (exchange(*worker_, watch, account_, request, room, answer)) {
-      pool_->give_back(std::move(worker_));
-    }
+    const bool closed = exchange(*worker_, watch, account_, request, room, answer);
+    if (closed && keep_worker) pool_->give_back(std::move(worker_));
+    worker_ = nullptr;
   }
 
   Filled fill(GrowingRows& block, std::int64_t deadline_ns,
@@ -71,7 +73,12 @@ class GuardedGenerator final : public Generator {
         const std::int64_t left = made_ < careful_until_ ? 1 : block.capacity() - block.added();
         const std::int64_t time = std::max<std::int64_t>(deadline_ns - now_ns(), 0);
         Ask ask = request(left, time, &stop);
-        if (ask.answered) return publish(std::move(ask), block);
+        if (ask.answered) {
+          Filled filled = publish(std::move(ask), block);
+          // Nothing is lost: another one goes on from the state it has told.
+          if (stated_ == made_ && made_ > 0 && pool_->overgrown(*worker_)) leave(false);
+          return filled;
+        }
         if (ask.stopped) {
           worker_ = nullptr;
           return {};
@@ -87,7 +94,7 @@ class GuardedGenerator final : public Generator {
       careful_until_ = made_ + kCareful;
       if (death.innocent() && ++kills_ < kMostKills) continue;
       if (++deaths_ > rules_.restarts) {
-        return ended(worker_died(death, pid, deaths_, "this element of the generator", stack));
+        return ended(worker_died(death, pid, scene(std::move(stack)), pool_->budget()));
       }
     }
   }
@@ -100,8 +107,26 @@ class GuardedGenerator final : public Generator {
     bool stopped = false;
     std::string stack;
     Filled filled;
+    std::string state;
     Chunk rows;
   };
+
+  Scene scene(std::string stack) const {
+    Scene scene;
+    scene.at = "element " + std::to_string(made_) + " of " + account_->name() + " (" + name_ + ")";
+    scene.file = last_file_;
+    if (made_ > 0) {
+      scene.recovered = "The " + std::to_string(made_) + " before it were delivered.";
+      if (state_.empty()) {
+        scene.recovered +=
+            " Started again it makes those anew, with whatever memory they take: "
+            "give it state_dict() and load_state_dict() to go on from where it was.";
+      }
+    }
+    scene.attempts = deaths_;
+    scene.stack = std::move(stack);
+    return scene;
+  }
 
   Filled ended(Status error) {
     Filled filled;
@@ -113,12 +138,12 @@ class GuardedGenerator final : public Generator {
 
   // A fresh worker whose generator is where this one was. `died`: it did not get there.
   Status start(const std::atomic<bool>& stop, bool& died, std::string& stack) {
-    SW_ASSIGN(worker_, pool_->take(rules_.kind, WorkerPool::Which::kAny,
-                                       [&stop] { return stop.load(); }));
+    SW_ASSIGN(worker_,
+              pool_->take(rules_.kind, WorkerPool::Which::kAny, [&stop] { return stop.load(); }));
     receiver_ = RowReceiver();
     MessageWriter message;
     message.add(WorkerVerb::kStartGenerator).add(std::string_view(travels_));
-    message.add(std::string_view(name_)).add(seed_);
+    message.add(std::string_view(name_)).add(seed_).add(std::string_view(state_));
     write_structure(structure_, message);
     Watch watch(*pool_, *worker_, rules_, name_, made_, &stop);
     SharedMemory::Piece none;
@@ -128,12 +153,12 @@ class GuardedGenerator final : public Generator {
     }
     MessageReader in(answer);
     in.get<WorkerVerb>();
-    Status failed = read_status(in);
+    Status failed = read_status(in, !rules_.kind.sandboxed);
     if (!failed.ok()) {
       pool_->give_back(std::move(worker_));
       return failed;
     }
-    std::int64_t passed = mutant("repeated_after_death") ? made_ : 0;
+    std::int64_t passed = mutant("repeated_after_death") ? made_ : stated_;
     while (passed < made_) {
       SW_TEST_POINT("delivered rows are passed over");
       Ask ask = request(made_ - passed, kPassNs, &stop);
@@ -200,17 +225,19 @@ class GuardedGenerator final : public Generator {
     ask.filled.more = in.get<More>();
     ask.filled.finished = in.get<std::uint8_t>() != 0;
     last_file_ = in.text();
+    ask.state = in.text();
     Status damaged;
     if (in.get<std::uint8_t>() != 0) {
       MessageReader rows(in.text());
-      auto made = receiver_.own(rows, account_, std::move(room));
+      auto made = rules_.kind.sandboxed ? receiver_.copy(rows, account_, std::move(room))
+                                        : receiver_.own(rows, account_, std::move(room));
       if (made.ok()) {
         ask.rows = std::move(made).value();
       } else {
         damaged = std::move(made).status();
       }
     }
-    ask.filled.error = read_status(in);
+    ask.filled.error = read_status(in, !rules_.kind.sandboxed);
     if (!in.ok()) damaged = internal_bug("a worker's answer arrived damaged");
     if (!damaged.ok()) {
       ask.filled.error = std::move(damaged);
@@ -241,6 +268,12 @@ class GuardedGenerator final : public Generator {
       ++made_;
       last_print_ = 0;
     }
+    if (!ask.state.empty()) {
+      state_ = std::move(ask.state);
+      state_paid_ = Reservation();
+      state_paid_ = account_->charge(state_.size());
+      stated_ = made_;
+    }
     return std::move(ask.filled);
   }
 
@@ -263,6 +296,9 @@ class GuardedGenerator final : public Generator {
   std::size_t room_ = kLeastRoom;
   std::int64_t made_ = 0;  // rows and errors delivered
   std::uint64_t last_print_ = 0;
+  std::string state_;  // the newest it has told; empty: none
+  Reservation state_paid_;
+  std::int64_t stated_ = 0;  // rows and errors before that
   std::int64_t died_at_ = -1;
   std::int64_t careful_until_ = 0;
   int deaths_ = 0;
@@ -283,9 +319,8 @@ GuardedGeneratorFactory::GuardedGeneratorFactory(std::shared_ptr<GeneratorFactor
       seeds_(rules_.seed, hash_of(travels_)) {}
 
 Result<std::unique_ptr<Generator>> GuardedGeneratorFactory::start(const AccountPtr& account) {
-  return std::unique_ptr<Generator>(
-      std::make_unique<GuardedGenerator>(travels_, structure_, pool_, rules_, describe(), account,
-                                         seeds_.next(account)));
+  return std::unique_ptr<Generator>(std::make_unique<GuardedGenerator>(
+      travels_, structure_, pool_, rules_, describe(), account, seeds_.next(account)));
 }
 
 }  // namespace spillway

@@ -11,7 +11,9 @@ namespace spillway {
 
 // A generator that lives in a worker process. When the worker dies, it starts again in another and
 // passes over what was delivered; where the last of that is not the same again, nothing is guessed:
-// GeneratorNotReplayable. An element at which it dies again is the generator's error and its end.
+// GeneratorNotReplayable. One that tells its state (Generator::state) goes on from the newest
+// instead, and moves to another worker when it has made its own grow too large. An element at which
+// it dies again is the generator's error and its end.
 class GuardedGeneratorFactory final : public GeneratorFactory {
  public:
   // `inner` is not started here: it knows code and name. `travels`: what a worker makes its own of.

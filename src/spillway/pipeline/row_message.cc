@@ -288,6 +288,27 @@ Result<Chunk> RowReceiver::view(MessageReader& in, const AccountPtr& account,
   });
 }
 
+Result<Chunk> RowReceiver::copy(MessageReader& in, const AccountPtr& account,
+                                SharedMemory::Piece room) {
+  SW_RETURN_IF_ERROR(read_news(in));
+  in.get<std::uint64_t>();
+  const std::uint64_t begin = room ? room.offset() : 0;
+  const std::span<std::byte> all = room ? room.bytes() : std::span<std::byte>();
+  std::size_t left = all.size();  // values do not overlap: no more than that is copied in all
+  return read(in, account, [&](std::uint64_t offset, std::uint64_t bytes) -> Result<Place> {
+    if (bytes == 0) return Place{empty(), 0, 0};
+    if (offset < begin || offset - begin > all.size() || bytes > all.size() - (offset - begin)) {
+      return damaged("a place outside its room");
+    }
+    if (bytes > left) return damaged("more than its room holds");
+    left -= bytes;
+    SW_ASSIGN(Buffer copied, Buffer::allocate(account, bytes, Buffer::Ask::kOwed));
+    std::memcpy(copied.data(), all.data() + (offset - begin), bytes);
+    copied.touch();
+    return Place{std::make_shared<Buffer>(std::move(copied)), 0, bytes};
+  });
+}
+
 Result<Chunk> RowReceiver::own(MessageReader& in, const AccountPtr& account,
                                SharedMemory::Piece room) {
   SW_RETURN_IF_ERROR(read_news(in));

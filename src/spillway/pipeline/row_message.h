@@ -40,6 +40,8 @@ class RowReceiver {
                      const std::shared_ptr<void>& keep);
   // Takes the room apart: the values own its pages.
   Result<Chunk> own(MessageReader& in, const AccountPtr& account, SharedMemory::Piece room);
+  // The same, copied before it is looked at: for a sender that may still write to the room.
+  Result<Chunk> copy(MessageReader& in, const AccountPtr& account, SharedMemory::Piece room);
 
  private:
   // Where bytes lie, as a buffer and the place in it.

@@ -18,7 +18,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::memcpy(room.bytes().data(), data, std::min(size, room.bytes().size()));
   RowReceiver receiver;
   MessageReader in(std::string_view(reinterpret_cast<const char*>(data), size));
-  const auto rows = receiver.own(in, account, std::move(room));
+  const bool copies = size > 0 && data[size - 1] % 2 == 1;
+  const auto rows = copies ? receiver.copy(in, account, std::move(room))
+                           : receiver.own(in, account, std::move(room));
   if (!rows.ok()) return 0;
   std::size_t sum = 0;
   for (std::int64_t i = 0; i < std::min<std::int64_t>(rows.value().rows(), 64); ++i) {

@@ -81,6 +81,40 @@ TEST_F(RowMessage, ALargeTensorIsOwnedAlone) {
   EXPECT_EQ(kept.as<float>()[99'999], 100'000.0F);
 }
 
+TEST_F(RowMessage, ACopyDoesNotChangeWithTheRoom) {
+  const Chunk sent = rows({0, 3, 100'000, 1, 40'000});
+  SharedMemory::Piece room = memory->take(account, RowSender::room_for(sent));
+  MessageWriter out;
+  ASSERT_TRUE(sender.add(sent, room.offset(), room.bytes(), out).ok());
+  MessageReader in(out.bytes());
+  const std::span<std::byte> still_writable = room.bytes();
+  const auto got = receiver.copy(in, account, std::move(room));
+  ASSERT_TRUE(got.ok()) << got.error().message();
+  std::ranges::fill(still_writable, std::byte{0xFF});
+  expect_same(sent, got.value());
+  EXPECT_GE(account->held(), 100'000 * sizeof(float));
+}
+
+TEST_F(RowMessage, ACopyIsNeverLargerThanTheRoom) {
+  // The same bytes named again and again: a sender that wants the memory to run out.
+  const Chunk sent = rows({20'000});
+  SharedMemory::Piece room = memory->take(account, RowSender::room_for(sent));
+  MessageWriter one;
+  ASSERT_TRUE(sender.add(sent, room.offset(), room.bytes(), one).ok());
+  MessageWriter out;
+  out.add(std::uint8_t{1});
+  write_structure(Structure::tensor(DType::kFloat32, Shape({kUnknownDim})), out);
+  out.add(std::uint64_t{0}).add(std::int64_t{1000}).add(std::uint64_t{1}).add(std::uint8_t{0});
+  for (int i = 0; i < 1000; ++i) {
+    out.add(DType::kFloat32).add(std::uint64_t{1}).add(std::int64_t{16'384});
+    out.add(room.offset()).add(std::uint64_t{65'536});
+  }
+  MessageReader in(out.bytes());
+  const auto got = receiver.copy(in, account, std::move(room));
+  ASSERT_FALSE(got.ok());
+  EXPECT_NE(got.error().message().find("more than its room holds"), std::string::npos);
+}
+
 TEST_F(RowMessage, AStructureIsToldOnce) {
   const Chunk sent = rows({1});
   std::vector<std::size_t> sizes;

@@ -6,10 +6,13 @@
 #include "spillway/base/clock.h"
 #include "spillway/base/test_point.h"
 #include "spillway/guard/pass_seeds.h"
+#include "spillway/guard/sandbox.h"
 #include "spillway/guard/worker_verbs.h"
 
 namespace spillway {
 namespace {
+
+constexpr std::size_t kMostState = std::size_t{4} << 20U;
 
 // Rows of a generator that travel together: those made are not withheld for long.
 constexpr std::int64_t kMostGenerated = 1024;
@@ -34,7 +37,8 @@ void WorkerLoop::run() {
     MessageReader in(message);
     switch (in.get<WorkerVerb>()) {
       case WorkerVerb::kBecome:
-        if (front_.become) front_.become(read_kind(in));
+        kind_ = read_kind(in);
+        if (front_.become) front_.become(kind_);
         break;
       case WorkerVerb::kLoad:
         load(in);
@@ -67,6 +71,7 @@ void WorkerLoop::load(MessageReader& in) {
   const auto id = in.get<std::uint64_t>();
   Loaded& loaded = functions_[id];
   auto made = make(in, loaded.draws);
+  if (Status failed = enter_sandbox_once(); !failed.ok()) made = std::move(failed);
   if (made.ok()) {
     loaded.function = std::move(made).value();
   } else {
@@ -81,6 +86,14 @@ Result<FunctionPtr> WorkerLoop::make(MessageReader& in, std::uint8_t& draws) con
   draws = in.get<std::uint8_t>();
   SW_ASSIGN(StructurePtr output, read_structure(in));
   return front_.load(bytes, std::move(output), name);
+}
+
+// After the first load: what a module does when it is imported is nobody's attack.
+Status WorkerLoop::enter_sandbox_once() {
+  if (!kind_.sandboxed || in_sandbox_) return {};
+  SW_RETURN_IF_ERROR(enter_sandbox(kind_.folders));
+  in_sandbox_ = true;
+  return {};
 }
 
 bool WorkerLoop::call(MessageReader& in) {
@@ -130,17 +143,18 @@ Function::Outcome WorkerLoop::call_loaded(std::uint64_t id, std::uint64_t seed, 
   } else if (loaded.function == nullptr) {
     outcome.error =
         loaded.failed.ok() ? internal_bug("a worker was not given its function") : loaded.failed;
-  } else if (loaded.draws != 0 && front_.seed) {
-    outcome = call_seeded(loaded, seed, rows.value(), context);
+  } else if (loaded.draws != 0 || !loaded.function->holds_interpreter()) {
+    outcome = call_one_by_one(loaded, seed, rows.value(), context);
   } else {
     outcome = loaded.function->call(rows.value(), context);
   }
   return outcome;
 }
 
-// Row by row, each with random numbers of its own.
-Function::Outcome WorkerLoop::call_seeded(const Loaded& loaded, std::uint64_t seed,
-                                          const Chunk& rows, const CallContext& context) const {
+// Each row with random numbers of its own; and a native function does not say which row it is at,
+// which must be known when it dies of one.
+Function::Outcome WorkerLoop::call_one_by_one(const Loaded& loaded, std::uint64_t seed,
+                                              const Chunk& rows, const CallContext& context) const {
   Function::Outcome all;
   std::vector<Chunk> parts;
   std::size_t bytes = 0;
@@ -149,7 +163,9 @@ Function::Outcome WorkerLoop::call_seeded(const Loaded& loaded, std::uint64_t se
     if (i > 0 && (bytes >= context.bytes || now_ns() >= context.deadline_ns)) break;
     if (context.at != nullptr) *context.at = i;
     const CallContext one{context.account, context.first_index + i, context.epoch};
-    front_.seed(loaded.draws, mix_seeds(pass, static_cast<std::uint64_t>(one.first_index)));
+    if (loaded.draws != 0 && front_.seed) {
+      front_.seed(loaded.draws, mix_seeds(pass, static_cast<std::uint64_t>(one.first_index)));
+    }
     Function::Outcome outcome = loaded.function->call(rows.slice(i, i + 1), one);
     bytes += outcome.out.footprint();
     if (outcome.out.rows() > 0) parts.push_back(std::move(outcome.out));
@@ -218,10 +234,16 @@ Status WorkerLoop::begin(MessageReader& in) {
   const std::string_view bytes = in.text();
   const std::string name(in.text());
   const auto seed = in.get<std::uint64_t>();
+  const std::string_view state = in.text();
   if (front_.seed) front_.seed(0xFF, seed);
   SW_ASSIGN(generated_, read_structure(in));
   SW_ASSIGN(const auto factory, front_.begin(bytes, generated_, name));
-  SW_ASSIGN(generator_, factory->start(account_));
+  SW_RETURN_IF_ERROR(enter_sandbox_once());
+  if (state.empty()) {
+    SW_ASSIGN(generator_, factory->start(account_));
+  } else {
+    SW_ASSIGN(generator_, factory->resume(account_, state));
+  }
   return {};
 }
 
@@ -238,11 +260,22 @@ bool WorkerLoop::fill_generator(MessageReader& in) {
   GrowingRows block(generated_, std::min(rows, kMostGenerated), {}, kMostGeneratedBytes);
   block.tell(&beat.row);
   Generator::Filled filled = generator_->fill(block, now_ns() + time_ns, kNever);
+  std::string state;
+  if (filled.more == Generator::More::kYes) {
+    auto told = generator_->state();
+    if (!told.ok()) {
+      filled.more = Generator::More::kError;
+      filled.finished = true;
+      filled.error = std::move(told).status();
+    } else if (told.value().size() <= kMostState) {
+      state = std::move(told).value();
+    }
+  }
   beat.row = -1;
   SW_TEST_POINT("worker has generated rows");
   MessageWriter out;
   out.add(WorkerVerb::kDone).add(filled.more).add(static_cast<std::uint8_t>(filled.finished));
-  out.add(std::string_view(generator_->last_file()));
+  out.add(std::string_view(generator_->last_file())).add(std::string_view(state));
   Status refused;
   const Chunk made = block.added() > 0 ? block.take(0, block.added()) : Chunk();
   if (!write_rows(made, generator_sender_, room, out, refused)) return false;
@@ -269,6 +302,8 @@ bool WorkerLoop::serve(MessageReader& in) {
     } else {
       error = std::move(answer).status();
     }
+    // The first request sets the callable up.
+    if (error.ok()) error = enter_sandbox_once();
   }
   out.add(WorkerVerb::kDone).add(static_cast<std::uint8_t>(keep.use_count() > 1 ? 1 : 0));
   write_status(error, out);

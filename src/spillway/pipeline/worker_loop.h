@@ -53,8 +53,9 @@ class WorkerLoop {
   bool call(MessageReader& in);
   Function::Outcome call_loaded(std::uint64_t id, std::uint64_t seed, MessageReader& in,
                                 const CallContext& context, const std::shared_ptr<void>& keep);
-  Function::Outcome call_seeded(const Loaded& loaded, std::uint64_t seed, const Chunk& rows,
-                                const CallContext& context) const;
+  Function::Outcome call_one_by_one(const Loaded& loaded, std::uint64_t seed, const Chunk& rows,
+                                    const CallContext& context) const;
+  Status enter_sandbox_once();
   bool serve(MessageReader& in);
   bool start_generator(MessageReader& in);
   Status begin(MessageReader& in);
@@ -74,6 +75,8 @@ class WorkerLoop {
     return channel_.send(out.bytes(), nullptr) == Channel::Got::kAll;
   }
 
+  WorkerKind kind_;
+  bool in_sandbox_ = false;
   Channel channel_;
   const std::shared_ptr<SharedMemory> memory_;
   const AccountPtr account_;
