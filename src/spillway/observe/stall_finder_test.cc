@@ -132,7 +132,7 @@ TEST_F(Stalls, AWaitForMemoryShowsWhoHasIt) {
   const Doing wait(Phase::kMemory, text(), 0, -1, nullptr, 1 << 20);
   const auto found = after(31);
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_THAT(found[0], AllOf(HasSubstr("1 MiB"), HasSubstr("memory: all of it")));
+  EXPECT_THAT(found[0], AllOf(HasSubstr("1.00 MiB"), HasSubstr("memory: all of it")));
 }
 
 TEST_F(Stalls, AConsumerIsReportedWhenNothingMovesAndNobodyElseCanBeBlamed) {
