@@ -197,6 +197,8 @@ StructurePtr structure_of(nb::handle native_structure) {
   return structure_or_null(native_structure);
 }
 
+nb::object structure_to_python(const StructurePtr& structure) { return structure_to(structure); }
+
 // Here or in a worker.
 static bool runs_python(const Function& function) {
   return is_python(function) || dynamic_cast<const GuardedFunction*>(&function) != nullptr;
@@ -263,8 +265,11 @@ void bind_spec(nb::module_& m) {
                   })
       .def_static("named",
                   [](nb::handle type, std::vector<std::string> fields, nb::list c) {
-                    return NativeStructure{Structure::named(remember_class(type.ptr()),
-                                                            std::move(fields), children_from(c))};
+                    std::string known = nb::isinstance<nb::str>(type)  // never seen here
+                                            ? nb::cast<std::string>(type)
+                                            : remember_class(type.ptr());
+                    return NativeStructure{
+                        Structure::named(std::move(known), std::move(fields), children_from(c))};
                   })
       .def_static("none", [] { return NativeStructure{Structure::none()}; })
       .def_static(
@@ -385,7 +390,8 @@ void bind_spec(nb::module_& m) {
       nb::arg("ask"), nb::arg("files"), nb::arg("name"),
       "Arrow streams as a source, and what their rows are.");
 
-  nb::class_<NativeNode>(m, "Node", "One operator of a pipeline; immutable.")
+  nb::class_<NativeNode>(m, "Node", nb::is_weak_referenceable(),
+                         "One operator of a pipeline; immutable.")
       .def_prop_ro("op", [](const NativeNode& n) { return std::string(n.node->op().name); })
       .def_prop_ro("line", [](const NativeNode& n) { return n.node->line(); })
       .def_prop_ro("structure",
@@ -435,6 +441,9 @@ void bind_spec(nb::module_& m) {
   m.def("template_function", &template_function, nb::arg("dataset"), nb::arg("holes"),
         nb::arg("given"), nb::arg("values").none(), nb::arg("output"), nb::arg("code"),
         nb::arg("name"));
+  m.def(
+      "class_by_name", [](const std::string& name) { return nb::steal(class_by_name(name)); },
+      "The class of a named structure; None: never seen here.");
   m.def("node_from_json", &node_from_json);
   m.def("read_quarantine", &quarantined);
   m.def("relax", &relax);

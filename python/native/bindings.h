@@ -14,6 +14,7 @@ ElementPtr element_of(PyObject* native_element);
 PyObject* element_to_python(const ElementPtr& element);  // None for null
 
 StructurePtr structure_of(nanobind::handle native_structure);
+nanobind::object structure_to_python(const StructurePtr& structure);  // None for null
 nanobind::object function_to_python(FunctionPtr function);
 FunctionPtr function_of(nanobind::handle native_function);
 ObjectPtr object_of(nanobind::handle native_object);
@@ -46,6 +47,7 @@ void bind_workers(nanobind::module_& m);
 void bind_guarded(nanobind::module_& m);
 void bind_async(nanobind::module_& m);
 void bind_flight(nanobind::module_& m);
+void bind_travel(nanobind::module_& m);
 
 // Before anything runs: the front sets up the watchdog and the recorder, once.
 void begin_watching();

@@ -55,6 +55,7 @@ NB_MODULE(_native, m) {
   bind_guarded(m);
   bind_async(m);
   bind_flight(m);
+  bind_travel(m);
   m.def("register_types", [](nb::dict given) {
     const auto get = [&](const char* key) { return Ref::borrow(given[key].ptr()); };
     PythonTypes& all = types();

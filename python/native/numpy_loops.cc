@@ -77,7 +77,17 @@ bool find_loop(PyUFuncObject* ufunc, const std::vector<DType>& types, NumpyLoop&
 
 bool import_ufuncs() { return _import_umath() >= 0; }
 
+PyObject* ufunc_of(const graph::Node& node) {
+  return &node.op() == &numpy_op ? kept_object(loop_of(node.attrs()).ufunc) : nullptr;
+}
+
 PyObject* apply_ufunc(PyObject* object, const std::vector<graph::Operand>& inputs, DType out) {
+  graph::NodePtr made = make_ufunc(object, inputs, out, current_site());
+  return made == nullptr ? nullptr : tensor_to_python(graph::Operand{std::move(made), 0});
+}
+
+graph::NodePtr make_ufunc(PyObject* object, const std::vector<graph::Operand>& inputs, DType out,
+                          graph::SitePtr site) {
   auto* ufunc = reinterpret_cast<PyUFuncObject*>(object);
   if (!PyObject_TypeCheck(object, &PyUFunc_Type) || ufunc->nout != 1 || ufunc->core_enabled != 0 ||
       ufunc->nin != static_cast<int>(inputs.size()) || ufunc->nin + 1 > kMostOperands) {
@@ -101,9 +111,10 @@ PyObject* apply_ufunc(PyObject* object, const std::vector<graph::Operand>& input
   loop->ufunc = keep_object(Ref::borrow(object));
   graph::Attrs attrs;
   attrs.set("loop", graph::Attr(std::shared_ptr<const void>(std::move(loop))));
-  auto made = graph::Node::make(numpy_op, inputs, std::move(attrs), current_site());
-  if (!made.ok()) return raise(made.error());
-  return tensor_to_python(graph::Operand{std::move(made).value(), 0});
+  auto made = graph::Node::make(numpy_op, inputs, std::move(attrs), std::move(site));
+  if (made.ok()) return std::move(made).value();
+  raise(made.error());
+  return nullptr;
 }
 
 }  // namespace spillway::python

@@ -20,6 +20,12 @@ FunctionPtr make_function(Ref callable, StructurePtr output, std::string code, s
                           bool numpy_arguments, std::string why);
 // Whether it is one of these.
 bool is_python(const Function& function);
+// Its callable, and whether that is given NumPy's values; null: it is none of these. With the GIL.
+struct PythonParts {
+  Ref callable;
+  bool numpy = false;
+};
+PythonParts python_parts(const Function& function);
 
 // A callable that returns a generator, an iterable or an async generator.
 ObjectPtr make_generator(Ref callable, Ref args, StructurePtr structure, std::string code,

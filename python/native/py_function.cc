@@ -154,6 +154,11 @@ FunctionPtr make_function(Ref callable, StructurePtr output, std::string code, s
   return made;
 }
 
+PythonParts python_parts(const Function& function) {
+  const auto* made = dynamic_cast<const PyFunction*>(&function);
+  return made == nullptr ? PythonParts{} : made->parts();
+}
+
 bool is_python(const Function& function) {
   return dynamic_cast<const PyFunction*>(&function) != nullptr;
 }

@@ -27,6 +27,9 @@ class PyFunction : public Function {
   std::string name() const override { return name_; }
   bool holds_interpreter() const override { return true; }
   std::string why() const override { return why_; }
+  PythonParts parts() const {
+    return {Ref::borrow(kept_object(callable_)), leaves_ == Leaves::kNumpy};
+  }
 
   // The parts of a call, with the GIL. Null or false: with an exception.
   Ref invoke(const Structure& structure, const Row& row) const;

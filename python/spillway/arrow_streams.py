@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from spillway import _native, errors
 from spillway.building import make
+from spillway.traveling import Recipe
 
 if TYPE_CHECKING:
     from spillway.dataset import Dataset
@@ -29,8 +30,20 @@ def streamed(
     ask: Ask, files: list[str], what: str, nulls: str, name: str | None, policy: dict[str, Any]
 ) -> Dataset:
     """A dataset of streams, one for each of `files`."""
-    source, structure = _native.arrow_source(ask, files, what)
+    source, structure = native(ask, files, what)
     return make("from_arrow", [source, structure, nulls, "\n".join(files)], [], name, policy)
+
+
+def native(ask: Ask, files: list[str], what: str) -> tuple[Any, Any]:
+    """The engine's source, which can be sent to another process, and what its rows are."""
+    source, structure = _native.arrow_source(ask, files, what)
+    never = getattr(ask, "never_travels", "")
+    recipe = Recipe(_source, (ask, files, what), function=ask, never=never)
+    return _native.object_with_recipe(source, recipe), structure
+
+
+def _source(ask: Ask, files: list[str], what: str) -> Any:
+    return native(ask, files, what)[0]
 
 
 class _Asked:
@@ -39,6 +52,17 @@ class _Asked:
     def __init__(self, source: Any) -> None:
         self._source = source
         self._asked = False
+
+    @property
+    def never_travels(self) -> str:
+        """Why it cannot go to another process, if it cannot."""
+        kind = type(self._source)
+        if not hasattr(kind, "__next__"):
+            return ""
+        return (
+            f"a {kind.__name__} cannot travel, it is read only once: give from_arrow a function "
+            "that opens it"
+        )
 
     def __call__(self, part: int, skip: int) -> tuple[Any, int]:
         source = self._source

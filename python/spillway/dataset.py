@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from spillway import _native, functions, nest, opaque, policies, templates, tracing
+from spillway import _native, functions, nest, opaque, policies, templates, tracing, traveling
 from spillway._operators import Operators
 from spillway.audit import Audit, Report
 from spillway.building import (
@@ -130,6 +130,18 @@ class Dataset(FileSources, Operators):
     def __repr__(self) -> str:
         """The spec, a stage a line."""
         return f"<Dataset element_spec={self.element_spec}>\n{self._node!r}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `pickle` and `cloudpickle`: the pipeline with its functions (docs/travel.md)."""
+        return traveling.dataset_parts(self)
+
+    def __copy__(self) -> Dataset:
+        """Itself: a pipeline never changes."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Dataset:
+        """Itself: a pipeline never changes."""
+        return self
 
     def spec_hash(self) -> int:
         """Equal for equal pipelines, built separately, in Python or C++."""
@@ -328,12 +340,11 @@ class Dataset(FileSources, Operators):
 
         structure = generators.declared(output_types, output_shapes, output_signature)
         guard = guard_rules(policy)
-        call = generators.as_callable(generator)
         code, label = functions.fingerprint(generator), functions.name_of(generator)
 
         def source(given: Any, name: str | None) -> Dataset:
             passed = generators.handed_over(given)
-            native = _native.generator(call, passed, structure, code, label)
+            native = generators.native(generator, passed, structure, code, label)
             native = guarded_generator(native, generator, given, structure, guard)
             return make("from_generator", [native, structure, read_ahead], [], name, policy)
 

@@ -14,6 +14,8 @@ def _add_code(digest: Any, code: CodeType) -> None:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             _add_code(digest, constant)
+        elif isinstance(constant, frozenset):  # whose order is another in every process
+            digest.update(repr(sorted(map(repr, constant))).encode())
         else:
             digest.update(repr(constant).encode())
 

@@ -6,11 +6,12 @@ import inspect
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator
 from typing import Any
 
-from spillway import nest
+from spillway import _native, nest
 from spillway.dtypes import as_dtype
 from spillway.functions import name_of
 from spillway.specs import TensorSpec, as_shape
 from spillway.structures import to_structure
+from spillway.traveling import Recipe
 
 
 def as_callable(generator: Any) -> Callable[..., Iterable[Any]]:
@@ -30,6 +31,23 @@ def as_callable(generator: Any) -> Callable[..., Iterable[Any]]:
     if hasattr(generator, "__iter__"):
         return lambda: generator
     raise TypeError("`generator` must be a Python callable.")
+
+
+def native(generator: Any, args: tuple[Any, ...], structure: Any, code: str, name: str) -> Any:
+    """The engine's generator of `generator(*args)`, which can be sent to another process."""
+    made = _native.generator(as_callable(generator), args, structure, code, name)
+    running = not callable(generator) and any(
+        hasattr(generator, step) for step in ("__next__", "__anext__")
+    )
+    never = "a running iterator cannot travel: hand over the function that makes it"
+    recipe = Recipe(
+        native,
+        (generator, args, structure, code, name),
+        function=generator,
+        arguments=args,
+        never=never if running else "",
+    )
+    return _native.object_with_recipe(made, recipe)
 
 
 def _started(generator: Callable[..., Any]) -> Callable[..., Iterable[Any]]:

@@ -51,6 +51,9 @@ class _Files:
         self._batch_size = batch_size
         self._arrow, self._parquet = _pyarrow()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Files, (self._files, self._columns, self._batch_size)
+
     def __call__(self, part: int, skip: int) -> tuple[Any, int]:
         """A stream of the file from a row group on that begins no later than with row `skip`."""
         path = self._files[part]

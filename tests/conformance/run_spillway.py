@@ -5,11 +5,14 @@ from __future__ import annotations
 import functools
 import json
 import os
+import pickle
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
+
+import cloudpickle
 
 import spillway as sw
 
@@ -139,8 +142,16 @@ class Resumed:
             self._iterator.restore(state)
 
 
+class Sent(Exact):
+    """Sends the program's pipeline through a pickle before it runs."""
+
+    def program(self, program: dict[str, Any], where: str = "") -> Any:
+        ds = super().program(program, where)
+        return ds if where else pickle.loads(cloudpickle.dumps(ds))
+
+
 # What a pipeline does must not depend on any of these.
-MODES = ("plain", "one_thread", "jitter", "floor", "resume", "ahead")
+MODES = ("plain", "one_thread", "jitter", "floor", "resume", "ahead", "sent")
 # Holds an element of every stage of any recorded program, and little more: 4 KiB a stage, for the
 # passes of a program that were not collected yet.
 FLOOR = "256KiB"
@@ -148,8 +159,7 @@ FLOOR = "256KiB"
 
 def outcome(program: dict[str, Any], mode: str = "plain") -> dict[str, Any]:
     """What Spillway does with one program."""
-    make = Builder if mode == "ahead" else Exact
-    builder = make(Spillway())
+    builder = {"ahead": Builder, "sent": Sent}.get(mode, Exact)(Spillway())
     reading = READING
     if mode == "resume":
         reading = replace(READING, open=Resumed(lambda: builder.again(program)).open)

@@ -9,9 +9,10 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from spillway import _native, errors, flight, policies
+from spillway import _native, errors, flight, functions, policies
 from spillway.guard import draws, plain, travel, worker
 from spillway.structures import from_structure, to_structure
+from spillway.traveling import Recipe
 
 REPORT_AFTER = _native.report_after()  # seconds without a word from an element
 
@@ -108,22 +109,48 @@ def isolated(
     `calls`: how many at a time; None or AUTOTUNE: as many as there are CPUs. `of`: what it is
     called with; given for one that was traced, and is traced there again.
     """
-    install_hooks()
     traced = of is not None and not _native.is_python(function)
     sent = ToTrace(call, from_structure(of), op, secrets.randbits(63)) if traced else call
-    return _native.guarded_function(
+    drawn = 0 if traced else draws.draws(call)
+    return _isolated(function, travel.pack(sent, op, of=call), {**rules, "draws": drawn}, calls)
+
+
+def _isolated(function: Any, packed: bytes, rules: dict[str, Any], calls: int | None) -> Any:
+    install_hooks()
+    made = _native.guarded_function(
         function,
-        travel.pack(sent, op, of=call),
+        packed,
         command(),
-        {**rules, "most": max(calls or 0, 0), "draws": 0 if traced else draws.draws(call)},
+        {**rules, "most": max(calls or 0, 0)},
     )
+    kind, parts, output, code, name = _native.function_parts(function)
+    why = parts[2] if kind == "python" else ""
+    again = Recipe(_isolated_again, (packed, output, code, name, why, rules, calls))
+    return _native.function_with_recipe(made, again)
+
+
+def _isolated_again(
+    packed: bytes,
+    output: Any,
+    code: str,
+    name: str,
+    why: str,
+    rules: dict[str, Any],
+    calls: int | None,
+) -> Any:
+    """The same in another process: the function is unpacked in the workers only."""
+    function = _native.function(_only_in_workers, output, code, name, False, why)
+    return _isolated(function, packed, rules, calls)
+
+
+def _only_in_workers(*_: Any) -> Any:
+    raise RuntimeError("this function runs in worker processes only")
 
 
 def isolated_generator(
     native: Any, generator: Any, args: Any, structure: Any, rules: dict[str, Any]
 ) -> Any:
     """The engine's generator `native`, of `generator` and `args`, run in a worker."""
-    install_hooks()
     running = isinstance(generator, Iterator) or hasattr(generator, "__anext__")
     stateful = hasattr(generator, "state_dict") and hasattr(generator, "load_state_dict")
     if running and not callable(generator) and not stateful:
@@ -138,13 +165,23 @@ def isolated_generator(
         for value in given:
             travel.check_argument(value, "from_generator")
         raise
-    return _native.guarded_generator(
-        native,
+    code, name = functions.fingerprint(generator), functions.name_of(generator)
+    return _isolated_generator(packed, structure, rules, code, name)
+
+
+def _isolated_generator(
+    packed: bytes, structure: Any, rules: dict[str, Any], code: str, name: str
+) -> Any:
+    install_hooks()
+    made = _native.guarded_generator(
+        _native.generator(_only_in_workers, (), structure, code, name),
         packed,
         structure,
         command(),
         rules,
     )
+    again = Recipe(_isolated_generator, (packed, structure, rules, code, name))
+    return _native.object_with_recipe(made, again)
 
 
 class ToTrace:

@@ -25,14 +25,39 @@ def pack(function: Callable[..., Any], what: str, of: Any = None) -> bytes:
     try:
         return _dumps(function)
     except Exception as error:
-        shown = function if of is None else of
-        name, value = _culprit(shown)
-        if name is None:
-            raise TypeError(f"{what}: {name_of(shown)} cannot go to a worker: {error}") from error
-        raise TypeError(
-            f"{what}: {name_of(shown)} cannot go to a worker process, because of `{name}`, "
-            f"{_kind(value)}: make it inside the function, or keep the function in this process"
-        ) from error
+        raise _refusal(function if of is None else of, what, "a worker process", error) from error
+
+
+def _refusal(shown: Any, what: str, where: str, error: Exception) -> TypeError:
+    """Names what of `shown` cannot go there."""
+    name, value = _culprit(shown)
+    if name is None:
+        return TypeError(f"{what}: {name_of(shown)} cannot go to {where}: {error}")
+    return TypeError(
+        f"{what}: {name_of(shown)} cannot go to {where}, because of `{name}`, "
+        f"{_kind(value)}: make it inside the function, or keep the function in this process"
+    )
+
+
+def check(value: Any, what: str, where: str) -> None:
+    """TypeError that names what of `value` cannot go to `where`; nothing large is copied."""
+    try:
+        _look_at(value)
+    except Exception as error:
+        raise _refusal(value, what, where, error) from error
+
+
+class _Nowhere:
+    """A file that keeps nothing."""
+
+    def write(self, data: Any) -> int:
+        return len(data)
+
+
+def _look_at(value: Any) -> None:
+    import cloudpickle
+
+    cloudpickle.CloudPickler(_Nowhere(), protocol=5, buffer_callback=lambda _: None).dump(value)
 
 
 def _dumps(value: Any) -> bytes:
@@ -95,7 +120,7 @@ def _culprit(function: Any) -> tuple[str | None, Any]:
         named |= getattr(inner, "__dict__", {})
     for name, value in named.items():
         try:
-            _dumps(value)
+            _look_at(value)
         except Exception:
             return name, value
     return None, None
@@ -108,13 +133,13 @@ def _defaults(function: Any) -> list[tuple[str, Any]]:
     return list(zip(names[len(names) - len(defaults) :], defaults, strict=True))
 
 
-def check_argument(value: Any, what: str) -> None:
+def check_argument(value: Any, what: str, where: str = "a worker process") -> None:
     """TypeError that names an argument which cannot travel."""
     try:
-        _dumps(value)
+        _look_at(value)
     except Exception as error:
         raise TypeError(
-            f"{what}: an argument cannot go to a worker process, {_kind(value)}: make it inside "
+            f"{what}: an argument cannot go to {where}, {_kind(value)}: make it inside "
             "the generator, or keep the generator in this process"
         ) from error
 

@@ -153,6 +153,11 @@ constexpr OpDef while_op{.name = "while_loop",
 
 }  // namespace
 
+const OpDef* find_control_op(std::string_view name) {
+  if (name == switch_op.name) return &switch_op;
+  return name == while_op.name ? &while_op : nullptr;
+}
+
 Result<NodePtr> make_switch(const Operand& index, std::span<const std::vector<Operand>> branches,
                             std::int64_t mark, SitePtr site) {
   if (branches.empty() || branches.size() > std::size(kBranches)) {

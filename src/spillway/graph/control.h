@@ -20,6 +20,9 @@ Result<NodePtr> make_while(std::span<const Operand> state, std::span<const NodeP
                            const Operand& condition, std::span<const Operand> body,
                            std::int64_t most, std::int64_t mark, SitePtr site);
 
+// The op of such a node by its name; null: it is none of them. Their attributes are graphs.
+const OpDef* find_control_op(std::string_view name);
+
 // A function's results as a graph of its own: its parameters, then one for each value it takes from
 // outside, made before `mark`.
 struct Closed {

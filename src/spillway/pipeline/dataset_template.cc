@@ -107,6 +107,7 @@ class TemplateFunction final : public Function {
     return outcome;
   }
 
+  const DatasetTemplate& form() const { return form_; }
   StructurePtr output() const override { return output_; }
   std::string code() const override { return code_; }
   std::string name() const override { return name_; }
@@ -165,6 +166,11 @@ Status check(const Node& node, const std::vector<NodePtr>& given) {
 }
 
 }  // namespace
+
+const DatasetTemplate* template_of(const Function& function) {
+  const auto* made = dynamic_cast<const TemplateFunction*>(&function);
+  return made == nullptr ? nullptr : &made->form();
+}
 
 Result<FunctionPtr> make_template_function(DatasetTemplate form, StructurePtr output,
                                            std::string code, std::string name) {

@@ -28,5 +28,7 @@ struct DatasetTemplate {
 // kUnimplemented where a pipeline holds what every call would have to make anew.
 Result<FunctionPtr> make_template_function(DatasetTemplate form, StructurePtr output,
                                            std::string code, std::string name);
+// What such a function is made of; null: it is another kind.
+const DatasetTemplate* template_of(const Function& function);
 
 }  // namespace spillway

@@ -76,6 +76,7 @@ class GraphFunction final : public Function {
                    context);
   }
 
+  const graph::GraphPtr& graph() const { return graph_; }
   StructurePtr output() const override { return output_; }
   std::string code() const override { return code_; }
   std::string name() const override { return name_; }
@@ -370,6 +371,7 @@ class BoundFunction final : public Function {
   bool holds_interpreter() const override { return of_->holds_interpreter(); }
   bool pure() const override { return of_->pure(); }
   bool fallible() const override { return of_->fallible(); }
+  GraphFunctionParts parts() const { return {of_->graph(), captured_}; }
 
  private:
   const std::shared_ptr<GraphFunction> of_;
@@ -382,6 +384,13 @@ FunctionPtr bind_captured(const FunctionPtr& function, std::vector<Tensor> captu
   auto graph = std::dynamic_pointer_cast<GraphFunction>(function);
   if (graph == nullptr) return nullptr;
   return std::make_shared<BoundFunction>(std::move(graph), std::move(captured));
+}
+
+GraphFunctionParts graph_parts(const Function& function) {
+  if (const auto* graph = dynamic_cast<const GraphFunction*>(&function))
+    return {graph->graph(), {}};
+  const auto* bound = dynamic_cast<const BoundFunction*>(&function);
+  return bound == nullptr ? GraphFunctionParts{} : bound->parts();
 }
 
 FunctionPtr make_graph_function(graph::GraphPtr graph, StructurePtr output, std::string code,

@@ -15,4 +15,11 @@ FunctionPtr make_graph_function(graph::GraphPtr graph, StructurePtr output, std:
 // they are bound. Bound ones share plans. Null for a function that is not such a graph.
 FunctionPtr bind_captured(const FunctionPtr& function, std::vector<Tensor> captured);
 
+// What such a function is made of; no graph: it is another kind.
+struct GraphFunctionParts {
+  graph::GraphPtr graph;
+  std::vector<Tensor> captured;  // bound to the graph's last parameters
+};
+GraphFunctionParts graph_parts(const Function& function);
+
 }  // namespace spillway
