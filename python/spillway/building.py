@@ -20,6 +20,7 @@ from spillway import (
 )
 from spillway._error_making import note_name
 from spillway._operators import definitions
+from spillway.config import settings
 from spillway.lines import user_line
 from spillway.seeds import seed_pair
 from spillway.specs import DatasetSpec
@@ -74,11 +75,13 @@ def apply_operator(
             params.append(None)
         elif op == "scan" and kind == "function" and signature is None and caller is not None:
             state = params[0].structure
-            params.append(_finish(value, tracing.trace_scan(value, state, caller._node.structure)))
+            made = _finish(value, tracing.trace_scan(value, state, caller._node.structure))
+            params.append(_guarded(made, value, guard, op, None))
         elif kind == "function" and value is not None:
             if (op, definition["name"]) in _DATASET_FUNCTIONS:
                 of = None if caller is None else _argument(op, caller)
-                params.append(dataset_function(value, signature, of, op))
+                made = dataset_function(value, signature, of, op)
+                params.append(kept_here(made, guard, op))
             else:
                 declared = signature if definition["name"] in _RESULTS else None
                 traced = (op, definition["name"]) in _OF_ELEMENTS and caller is not None
@@ -99,7 +102,7 @@ def apply_operator(
 def guard_rules(policy: dict[str, Any]) -> dict[str, Any]:
     """Takes `isolate=` and its companions out of a method's keywords."""
     given = {name: policy.pop(name, None) for name in policies.GUARD_NAMES}
-    if all(value is None for value in given.values()):
+    if all(value is None for value in given.values()) and not settings.isolate:
         return {}
     from spillway.guard import rules
 
@@ -120,6 +123,20 @@ def _guarded(
     from spillway.guard import rules
 
     return rules.isolated(made, call, guard, op, at_a_time, of)
+
+
+def kept_here(made: Any, guard: dict[str, Any], op: str) -> Any:
+    """A function that makes datasets: it stays in this process, and says so."""
+    if not guard or not _native.is_python(made):
+        return made
+    from spillway.guard import where
+
+    if guard["by_hand"]:
+        raise ValueError(
+            f"{op}: a function that makes datasets cannot run in a worker process: give "
+            "isolate=True to the sources and stages inside of it"
+        )
+    return where.staying(made, "makes datasets")
 
 
 def guarded_generator(

@@ -9,8 +9,23 @@ from typing import Any
 from spillway import _native
 
 
+def _isolate_by_environment() -> bool | str:
+    text = os.environ.get("SPILLWAY_ISOLATE", "").strip().lower()
+    known: dict[str, bool | str] = {
+        "": False,
+        "0": False,
+        "false": False,
+        "1": True,
+        "true": True,
+        "auto": "auto",
+    }
+    if text not in known:
+        raise ValueError(f"SPILLWAY_ISOLATE must be 0, 1 or auto: {text!r}")
+    return known[text]
+
+
 class _Settings:
-    isolate: bool | str = False
+    isolate: bool | str = _isolate_by_environment()
     guard_numpy: bool = True
     spill_dir: str | None = None
     cache_dir: str | None = None
@@ -54,7 +69,7 @@ class Configured:
 def configure(
     memory_limit: int | str | None = None,
     threads: int | None = None,
-    isolate: bool | str = False,
+    isolate: bool | str | None = None,
     guard_numpy: bool = True,
     spill_dir: str | os.PathLike[str] | None = None,
     cache_dir: str | os.PathLike[str] | None = None,
@@ -62,26 +77,27 @@ def configure(
     """Sets the memory limit of all pipelines of the process, and more.
 
     `memory_limit` is bytes or text like "2GiB"; None derives it from the container and the
-    machine. `threads` bounds the threads that run user functions. `guard_numpy=False` lets NumPy
-    allocate what would kill the process. `spill_dir` is where buffers go that do not fit.
-    `cache_dir` is where the record of what runs is kept, for `sw.postmortem()`; it counts from the
-    first pass on. Also a context manager.
+    machine. `threads` bounds the threads that run user functions. `isolate=True` runs functions
+    and generators of stages written from now on in worker processes, `"auto"` those that can go
+    there unnoticed; None: what SPILLWAY_ISOLATE says, else False (docs/isolation.md).
+    `guard_numpy=False` lets NumPy allocate what would kill the process. `spill_dir` is where
+    buffers go that do not fit. `cache_dir` is where the record of what runs is kept, for
+    `sw.postmortem()`; it counts from the first pass on. Also a context manager.
 
     >>> import spillway as sw
     >>> with sw.configure(memory_limit="64MiB"):
     ...     sw.memory().limit
     67108864
     """
-    if isolate is not False:
-        raise NotImplementedError(
-            "isolate for all stages is not part of this version: give isolate=True to a stage"
-        )
+    if isolate not in (None, False, True, "auto"):
+        raise ValueError(f'isolate must be False, True or "auto": {isolate!r}')
     keys = ("isolate", "guard_numpy", "spill_dir", "cache_dir", "threads")
     before = {key: getattr(settings, key) for key in keys}
     configured = Configured(before, _native.memory_limit())
     limit = _native.default_memory_limit() if memory_limit is None else as_bytes(memory_limit)
     if limit <= 0:
         raise ValueError(f"memory_limit must be positive: {memory_limit!r}")
+    settings.isolate = _isolate_by_environment() if isolate is None else isolate
     settings.guard_numpy = bool(guard_numpy)
     settings.spill_dir = None if spill_dir is None else os.fspath(spill_dir)
     settings.cache_dir = None if cache_dir is None else os.fspath(cache_dir)

@@ -20,6 +20,7 @@ from spillway.building import (
     function,
     guard_rules,
     guarded_generator,
+    kept_here,
     make,
     seeds,
 )
@@ -520,6 +521,7 @@ class Dataset(FileSources, Operators):
         if cycle_length is None or (not traced and cycle_length == AUTOTUNE):
             cycle_length = default_cycle_length(num_parallel_calls)
         function = dataset_function(map_func, output_signature, self._node.structure)
+        function = kept_here(function, guard_rules(policy), "interleave")
         params = [
             function,
             templates.size(cycle_length, "interleave", "cycle_length"),

@@ -6,6 +6,7 @@ from typing import Any
 
 from spillway import _native
 from spillway.lines import with_source
+from spillway.traveling import recipe_of
 
 
 class Explanation:
@@ -29,7 +30,7 @@ class Explanation:
         functions = [
             {"parameter": parameter, "name": name, "native": native, "why": why}
             for parameter, name, native, why in node.functions()
-        ]
+        ] + _generators(node)
         self.stages.append(
             {
                 "stage": node.op,
@@ -53,3 +54,18 @@ class Explanation:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+
+def _generators(node: _native.Node) -> list[dict[str, Any]]:
+    """Generators that have something to tell."""
+    if node.op != "from_generator":
+        return []
+    found = []
+    for value in _native.node_parts(node)[1]:
+        recipe = recipe_of(value) if isinstance(value, _native.Object) else None
+        if recipe is not None and recipe.says:
+            name = recipe.args[-1]
+            found.append(
+                {"parameter": "generator", "name": name, "native": False, "why": recipe.says}
+            )
+    return found

@@ -67,16 +67,18 @@ def effect(function: Any) -> Effect | None:
     """What the function might do beyond computing its result; None: nothing."""
     if type(function) is types.FunctionType and allowed.callable(function):
         return None  # `map(tf.square)`: an op may be called, so it may be handed in as well
+    return followed(World(), function)
+
+
+def followed(world: World, function: Any) -> Effect | None:
+    """What a world denies of a function; None: nothing."""
     forget()
-    world = _World()
     try:
         for _ in range(_ROUNDS):
             world.begin()
             result = world.enter(function)
             if not world.changed:
-                if readable(result, world.stored):
-                    return None
-                return Effect("returns something that cannot be known before it runs", "")
+                return world.judge(result)
     except DeniedError as denied:
         return Effect(*denied.args)
     except RecursionError:
@@ -86,10 +88,14 @@ def effect(function: Any) -> Effect | None:
     return Effect("cannot be followed", "")
 
 
-class _World:
+class World:
     """What is known of all functions that are reached: grows until nothing is new."""
 
+    walker: type[Walk] = Walk
+    refused = 0x20  # flags of code: generators
+
     def __init__(self) -> None:
+        """Nothing yet."""
         self.stored = settle(OWN).inside  # the worst that was put into something made inside
         self.cells: dict[Any, Any] = {}
         self.results: dict[Any, Any] = {}
@@ -100,16 +106,25 @@ class _World:
         self.steps = _STEPS
 
     def begin(self) -> None:
+        """Another round, with what the last one learnt."""
         self.results, self.changed = {}, False
+
+    def judge(self, result: Any) -> Effect | None:
+        """What is wrong with the function's result."""
+        if readable(result, self.stored):
+            return None
+        return Effect("returns something that cannot be known before it runs", "")
 
     # ---- What outlives a call ----------------------------------------------------------------
 
     def store(self, label: Any) -> None:
+        """Something was put into an object made inside."""
         level = max(self.stored, settle(label).inside)
         self.changed |= level != self.stored
         self.stored = level
 
     def cell(self, key: Any) -> Any:
+        """A variable that functions share."""
         if isinstance(key, Known):
             try:
                 return Known(key.value.cell_contents)
@@ -118,6 +133,7 @@ class _World:
         return self.cells.get(key, OWN)
 
     def assign_cell(self, key: Any, label: Any) -> None:
+        """Such a variable may hold this."""
         old = self.cells.get(key)
         new = label if old is None else join(old, label)
         self.changed |= new != old
@@ -146,7 +162,7 @@ class _World:
                 raise DeniedError(f"is not a Python function: {name}", "")
             bound.insert(0, Known(function))
             function = call
-        if function.__code__.co_flags & 0x20:
+        if function.__code__.co_flags & self.refused:
             raise DeniedError("is a generator or a coroutine", "")
         parameters, count = _parameters(function.__code__), function.__code__.co_argcount
         given |= dict(zip(parameters[:count], bound, strict=False))
@@ -163,6 +179,7 @@ class _World:
         return self.walk(function, labels, 0)
 
     def walk(self, function: types.FunctionType, labels: dict[str, Any], depth: int) -> Any:
+        """A function, called with these labels: what it returns."""
         code = function.__code__
         free = dict(zip(code.co_freevars, map(Known, function.__closure__ or ()), strict=False))
         return self.run(code, function.__globals__, free, labels, depth)
@@ -175,13 +192,14 @@ class _World:
         labels: dict[str, Any],
         depth: int,
     ) -> Any:
+        """The same for code, with the globals and the free variables it has."""
         key = (code, id(names), tuple(labels.values()), tuple(free.values()))
         if key in self.results:
             self.assumed.add(key)
             return self.results[key]
         before = self.earlier.get(key)
         self.results[key] = OWN if before is None else before  # while it calls itself
-        result = Walk(self, code, names, free, depth + 1).run(labels)
+        result = self.walker(self, code, names, free, depth + 1).run(labels)
         if before is not None:
             result = join(before, result)
         self.earlier[key] = self.results[key] = result
@@ -192,6 +210,7 @@ class _World:
     # ---- Attributes --------------------------------------------------------------------------
 
     def attribute(self, walk: Opcodes, owner: Any, name: str) -> Any:
+        """An attribute, or a method to be called."""
         if isinstance(owner, OneOf):
             return OneOf(tuple(self.attribute(walk, each, name) for each in owner.labels))
         if isinstance(owner, Parent):
@@ -224,6 +243,7 @@ class _World:
         return Bound(owner, name)
 
     def of_class(self, walk: Opcodes, owner: type, name: str) -> Any:
+        """An attribute of a class."""
         if allowed.ours(owner):
             return Known(getattr(owner, name, None))
         found = statics.find(owner, name)
@@ -236,6 +256,7 @@ class _World:
         return self.found(walk, found, owner, None, name)
 
     def of_instance(self, walk: Opcodes, owner: Known, name: str) -> Any:
+        """An attribute of an object of a user's class."""
         value, kind = owner.value, type(owner.value)
         getter = statics.find(kind, "__getattribute__")
         found, inside = statics.find(kind, name), statics.fields(value)
@@ -297,6 +318,7 @@ class _World:
     def called(
         self, walk: Opcodes, callee: Any, args: list[Any], names: tuple[str, ...], spread: bool
     ) -> Any:
+        """The result of a call; `names` belong to the last arguments, `spread` to none."""
         if isinstance(callee, Inner):
             return self.inner(walk, callee, args, names, spread)
         if isinstance(callee, OneOf):
@@ -371,18 +393,21 @@ class _World:
         names: tuple[str, ...],
         spread: bool = False,
     ) -> Any:
+        """A call of a Python function, which is walked through."""
         labels = _bind(function.__code__, _defaults(function), args, names, spread)
         return self.walk(function, labels, walk.depth)
 
     def inner(
         self, walk: Opcodes, callee: Inner, args: list[Any], names: tuple[str, ...], spread: bool
     ) -> Any:
+        """A call of a function made inside."""
         kept = holding(item(label) for label in callee.defaults)
         defaults = dict.fromkeys(_parameters(callee.code), item(kept)) if callee.defaults else {}
         labels = _bind(callee.code, defaults, args, names, spread)
         return self.run(callee.code, callee.names.value, dict(callee.free), labels, walk.depth)
 
     def by_name(self, walk: Opcodes, function: Any, args: list[Any]) -> Any:
+        """`getattr` and `hasattr`."""
         name = args[1] if len(args) > 1 else None
         if not (isinstance(name, Known) and type(name.value) is str):
             walk.deny(f"calls {function.__name__} with a name that is not known")
@@ -444,6 +469,7 @@ class _World:
         return label
 
     def kept(self, walk: Opcodes, label: Any) -> Any:
+        """The label as part of something: a function is called by who gets it."""
         if isinstance(label, OneOf):
             return join_all([self.kept(walk, each) for each in label.labels])
         result = self.calls(walk, label, PLAIN, 1)
@@ -477,6 +503,7 @@ class _World:
     def method(
         self, walk: Opcodes, callee: Bound, args: list[Any], names: tuple[str, ...], spread: bool
     ) -> Any:
+        """A call of a method."""
         owner, name = callee.owner, callee.name
         given = [self.handed(walk, label, [owner, *args], name) for label in args]
         at = allowed.method_out_at(name)

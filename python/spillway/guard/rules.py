@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from spillway import _native, errors, flight, functions, policies
-from spillway.guard import draws, plain, travel, worker
+from spillway.guard import draws, plain, travel, where, worker
 from spillway.structures import from_structure, to_structure
 from spillway.traveling import Recipe
 
@@ -29,17 +29,20 @@ def take(given: dict[str, Any]) -> dict[str, Any]:
     boxed = rules["sandbox"] is not None and rules["sandbox"] is not False
     if boxed and rules["isolate"] is False:
         raise ValueError("sandbox= runs in a worker process: isolate=False cannot be")
-    if not rules["isolate"] and not boxed:
+    by_hand = any(value is not None for value in rules.values())
+    if rules["isolate"] is None:
+        rules["isolate"] = boxed or where.chosen()
+    if not rules["isolate"]:
         for name in ("timeout", "restarts", "memory_limit"):
             if rules[name] is not None:
                 raise ValueError(f"{name}= is for worker processes: it needs isolate=True")
         return {}
-    return checked(
-        rules["timeout"],
-        1 if rules["restarts"] is None else rules["restarts"],
-        rules["memory_limit"],
-        rules["sandbox"],
-    )
+    restarts = 1 if rules["restarts"] is None else rules["restarts"]
+    return {
+        **checked(rules["timeout"], restarts, rules["memory_limit"], rules["sandbox"]),
+        "auto": rules["isolate"] == "auto" and not boxed,
+        "by_hand": by_hand,
+    }
 
 
 def checked(timeout: Any, restarts: Any, memory_limit: Any, sandbox: Any) -> dict[str, Any]:
@@ -109,6 +112,10 @@ def isolated(
     `calls`: how many at a time; None or AUTOTUNE: as many as there are CPUs. `of`: what it is
     called with; given for one that was traced, and is traced there again.
     """
+    if rules["auto"]:
+        why = where.stays(call)
+        if why:
+            return where.staying(function, why)
     traced = of is not None and not _native.is_python(function)
     sent = ToTrace(call, from_structure(of), op, secrets.randbits(63)) if traced else call
     drawn = 0 if traced else draws.draws(call)
@@ -151,6 +158,10 @@ def isolated_generator(
     native: Any, generator: Any, args: Any, structure: Any, rules: dict[str, Any]
 ) -> Any:
     """The engine's generator `native`, of `generator` and `args`, run in a worker."""
+    if rules["auto"]:
+        why = where.stays(generator, tuple(args or ()))
+        if why:
+            return where.staying_generator(native, why)
     running = isinstance(generator, Iterator) or hasattr(generator, "__anext__")
     stateful = hasattr(generator, "state_dict") and hasattr(generator, "load_state_dict")
     if running and not callable(generator) and not stateful:
@@ -180,7 +191,8 @@ def _isolated_generator(
         command(),
         rules,
     )
-    again = Recipe(_isolated_generator, (packed, structure, rules, code, name))
+    says = "runs in a worker process"
+    again = Recipe(_isolated_generator, (packed, structure, rules, code, name), says=says)
     return _native.object_with_recipe(made, again)
 
 

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from spillway import _native
+from spillway import _native, config
 from spillway.guard import draws, plain, travel
 
 _DIES_FIRST = 800  # oom_score_adj: when memory runs out, the kernel takes this process
@@ -66,6 +66,7 @@ def _adopt(facts: dict[str, Any]) -> None:
     for name in set(os.environ) - set(facts["env"]):
         del os.environ[name]
     os.environ.update(facts["env"])
+    config.settings.isolate = False  # user code is where it should be
 
 
 def load(packed: bytes) -> Any:
