@@ -348,3 +348,46 @@ def test_auto_keeps_functions_that_draw_and_says_so() -> None:
     random.seed(5)
     assert here == [i + random.random() for i in range(3)]
     assert "draws random numbers, which a worker seeds anew for each element" in str(ds.explain())
+
+
+# ---- num_workers
+
+
+def test_num_workers_isolates_with_so_many_calls_at_a_time() -> None:
+    def slow(x: Any) -> Any:
+        import os
+        import time
+
+        time.sleep(0.02)
+        return int(x), os.getpid()
+
+    ds = sw.Dataset.range(40).map(slow, num_workers=2)
+    rows = [(int(x), int(p)) for x, p in ds]
+    assert [x for x, _ in rows] == list(range(40))
+    assert len({p for _, p in rows}) == 2
+    assert "runs in up to 2 worker processes" in str(ds.explain())
+    assert [stage.parallelism for stage in ds.report().stages if "map" in stage.name] == [2]
+
+
+def test_num_workers_of_a_filter_is_a_process_of_its_own() -> None:
+    ds = sw.Dataset.range(6).filter(lambda x: (print(end=""), int(x) % 2)[1] == 1, num_workers=1)
+    assert [int(x) for x in ds] == [1, 3, 5]
+    assert "runs in a worker process" in str(ds.explain())
+
+
+@pytest.mark.parametrize("number", [0, -1])
+def test_no_workers_are_refused(number: int) -> None:
+    with pytest.raises(ValueError, match=f"num_workers must be at least 1: {number}"):
+        sw.Dataset.range(3).map(pid, num_workers=number)
+
+
+def test_workers_and_this_process_are_refused_together() -> None:
+    with pytest.raises(ValueError, match=r"num_workers=2 .* isolate=False"):
+        sw.Dataset.range(3).map(pid, num_workers=2, isolate=False)
+    with pytest.raises(TypeError, match="num_workers must be a number"):
+        sw.Dataset.range(3).map(pid, num_workers="two")
+
+
+def test_a_generator_has_one_worker() -> None:
+    with pytest.raises(ValueError, match="parallel=k runs k generators"):
+        sw.Dataset.from_generator(yields, args=(3,), num_workers=2)

@@ -59,7 +59,8 @@ def _docstring(op: dict[str, Any]) -> str:
         lines.append(f"{', '.join(policies.NAMES)}: for elements that fail, see `OnError`.")
         if _has_functions(op):
             lines.append(
-                "isolate: run the function in worker processes, where it may crash; timeout: "
+                "isolate: run the function in worker processes, where it may crash; num_workers: "
+                "how many of them, with as many calls at a time; timeout: "
                 "seconds for an element there; restarts: further attempts after a crash (1); "
                 "memory_limit: bytes a worker may allocate; sandbox: the worker may only compute "
                 "and read files (True), or only those in some folders."

@@ -94,6 +94,8 @@ def apply_operator(
                 named = zip(definitions[op]["params"], values, strict=True)
                 parallel = [v for d, v in named if d["name"] == "num_parallel_calls"]
                 params.append(_guarded(made, value, guard, op, calls(*parallel or [None]), of))
+        elif definition["name"] == "num_parallel_calls" and value is None and guard:
+            params.append(guard["num_workers"])
         else:
             params.append(_convert(kind, value, op, definition["name"]))
     return make(op, params, inputs, name, policy)

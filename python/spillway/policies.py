@@ -38,7 +38,7 @@ class OnError:
 
 NAMES = ("on_error", "retries", "backoff", "max_errors", "max_error_rate", "quarantine")
 # Of stages with functions; see guard.rules.
-GUARD_NAMES = ("isolate", "timeout", "restarts", "memory_limit", "sandbox")
+GUARD_NAMES = ("isolate", "num_workers", "timeout", "restarts", "memory_limit", "sandbox")
 
 
 def params(given: dict[str, Any]) -> list[Any]:

@@ -29,9 +29,10 @@ def take(given: dict[str, Any]) -> dict[str, Any]:
     boxed = rules["sandbox"] is not None and rules["sandbox"] is not False
     if boxed and rules["isolate"] is False:
         raise ValueError("sandbox= runs in a worker process: isolate=False cannot be")
+    workers = _workers(rules["num_workers"], rules["isolate"])
     by_hand = any(value is not None for value in rules.values())
     if rules["isolate"] is None:
-        rules["isolate"] = boxed or where.chosen()
+        rules["isolate"] = boxed or workers is not None or where.chosen()
     if not rules["isolate"]:
         for name in ("timeout", "restarts", "memory_limit"):
             if rules[name] is not None:
@@ -41,8 +42,25 @@ def take(given: dict[str, Any]) -> dict[str, Any]:
     return {
         **checked(rules["timeout"], restarts, rules["memory_limit"], rules["sandbox"]),
         "auto": rules["isolate"] == "auto" and not boxed,
+        "num_workers": workers,
         "by_hand": by_hand,
     }
+
+
+def _workers(number: Any, isolate: Any) -> int | None:
+    """How many workers a stage is given."""
+    if number is None:
+        return None
+    if isinstance(number, bool) or not hasattr(number, "__index__"):
+        raise TypeError(f"num_workers must be a number of processes: {number!r}")
+    if int(number) < 1:
+        raise ValueError(f"num_workers must be at least 1: {number!r}")
+    if isolate is not None and not isolate:
+        raise ValueError(
+            f"num_workers={int(number)} starts worker processes, and isolate={isolate!r} keeps the "
+            "function in this one: give one of them"
+        )
+    return int(number)
 
 
 def checked(timeout: Any, restarts: Any, memory_limit: Any, sandbox: Any) -> dict[str, Any]:
@@ -119,7 +137,8 @@ def isolated(
     traced = of is not None and not _native.is_python(function)
     sent = ToTrace(call, from_structure(of), op, secrets.randbits(63)) if traced else call
     drawn = 0 if traced else draws.draws(call)
-    return _isolated(function, travel.pack(sent, op, of=call), {**rules, "draws": drawn}, calls)
+    packed = travel.pack(sent, op, of=call)
+    return _isolated(function, packed, {**rules, "draws": drawn}, rules["num_workers"] or calls)
 
 
 def _isolated(function: Any, packed: bytes, rules: dict[str, Any], calls: int | None) -> Any:
@@ -158,6 +177,11 @@ def isolated_generator(
     native: Any, generator: Any, args: Any, structure: Any, rules: dict[str, Any]
 ) -> Any:
     """The engine's generator `native`, of `generator` and `args`, run in a worker."""
+    if rules["num_workers"] is not None:
+        raise ValueError(
+            "from_generator: a generator has one worker, num_workers= is for functions: "
+            "parallel=k runs k generators over slices of args[0]"
+        )
     if rules["auto"]:
         why = where.stays(generator, tuple(args or ()))
         if why:

@@ -55,6 +55,8 @@ GuardedFunction::GuardedFunction(FunctionPtr inner, std::string travels,
 
 std::string GuardedFunction::why() const {
   std::string why = "runs in worker processes";
+  if (rules_.most == 1) why = "runs in a worker process";
+  if (rules_.most > 1) why = "runs in up to " + std::to_string(rules_.most) + " worker processes";
   if (rules_.kind.sandboxed) why += ", each in a sandbox";
   if (rules_.draws != 0) {
     why +=
