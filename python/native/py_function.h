@@ -3,6 +3,7 @@
 #include <string>
 
 #include "nest.h"
+#include "objects.h"
 #include "spillway/base/mutex.h"
 #include "spillway/pipeline/function.h"
 
