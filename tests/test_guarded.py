@@ -185,3 +185,23 @@ def test_a_factory_makes_what_cannot_travel() -> None:
 def test_one_of_function_and_factory_is_needed() -> None:
     with pytest.raises(TypeError, match="needs a function, or factory="):
         sw.guarded()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError("no more"),
+        UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"),
+        FileNotFoundError(2, "No such file", "data.bin"),
+        KeyError("label"),
+        StopIteration(3),
+    ],
+)
+def test_exceptions_of_python_keep_what_they_say(error: Exception) -> None:
+    def work() -> None:
+        raise error
+
+    with sw.guarded(work) as call, pytest.raises(type(error)) as caught:
+        call()
+    assert str(caught.value) == str(error)
+    assert caught.value.args == error.args

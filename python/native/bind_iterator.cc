@@ -14,6 +14,7 @@
 #include "nest.h"
 #include "spillway/base/bytes.h"
 #include "spillway/base/clock.h"
+#include "spillway/base/forks.h"
 #include "spillway/base/interrupt.h"
 #include "spillway/base/mutex.h"
 #include "spillway/observe/flight_file.h"
@@ -130,6 +131,10 @@ class NativeIterator {
 
   // New reference; null with an exception, or without one at the end.
   PyObject* next() {
+    if (!home_.here()) {
+      raise(check_not_forked());
+      return nullptr;
+    }
     while (at_ >= rows_) {
       if (!(turn_->taken() ? wait_for_turn() : refill())) return nullptr;
     }
@@ -275,6 +280,7 @@ class NativeIterator {
     return leaves_ == Leaves::kNumpy ? by_itself(std::move(row)) : as_own(std::move(row));
   }
 
+  HomeProcess home_;
   Leaves leaves_;
 
   std::shared_ptr<Consumer> consumer_;

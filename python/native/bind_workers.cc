@@ -169,7 +169,7 @@ GuardRules rules_of(const nb::dict& given) {
 const std::shared_ptr<WorkerPool>& worker_pool(const std::vector<std::string>& command,
                                                const WorkerKind& kind) {
   std::shared_ptr<WorkerPool>& pool = pools()[kind.sandboxed ? 1 : 0];
-  if (pool == nullptr) {
+  if (pool == nullptr || !pool->check_home().ok()) {
     pool = std::make_shared<WorkerPool>(Budget::process(),
                                         std::make_shared<ForkServer>(command, environment));
   }

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import errors
+from .lines import in_cells
 
 _BY_NAME: dict[str, type[errors.SpillwayError]] = {
     cls.__name__: cls
@@ -50,7 +51,7 @@ def make_error(facts: Mapping[str, Any], cause: BaseException | None = None) -> 
     if named is None:
         named = errors.class_of_code(code)
     error = _build(named, code, mixed)
-    message = str(facts.get("message") or "") + _hint(cause)
+    message = in_cells(str(facts.get("message") or "")) + _hint(cause)
     if mixed is not None and isinstance(cause, mixed):
         _copy_attributes(cause, error)
     errors.fill(error, message, facts)

@@ -73,7 +73,9 @@ def warn(text: str) -> None:
     """What a user should know while it lasts."""
     import logging
 
-    logging.getLogger("spillway").warning("%s", text)
+    from spillway.lines import in_cells
+
+    logging.getLogger("spillway").warning("%s", in_cells(text))
 
 
 def stack_of(ident: int) -> str:

@@ -35,6 +35,15 @@ def describe(code: CodeType, number: int) -> str:
     return f"{file}:{number}" if cell is None else f"In[{cell}] line {number}"
 
 
+def in_cells(text: str) -> str:
+    """A stack as another process tells it, with the notebook's cells by their numbers."""
+    if 'File "' not in text:
+        return text
+    for file, cell in _notebook().items():
+        text = text.replace(f'File "{file}", line ', f"In[{cell}] line ")
+    return text
+
+
 def with_source(line: str) -> str:
     """Adds the text of the line, when it can still be found."""
     import linecache

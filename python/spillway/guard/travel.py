@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from spillway.lines import in_cells
+
 
 def pack(function: Callable[..., Any], what: str, of: Any = None) -> bytes:
     """A function as bytes; TypeError that names what of it, or of `of` in it, cannot travel.
@@ -175,7 +177,10 @@ def pack_exception(error: BaseException) -> bytes:
     """An exception as bytes: its class, arguments, attributes and traceback, as far as they go."""
     text = "".join(traceback.format_exception(error))
     state = {k: v for k, v in vars(error).items() if k != "__notes__" and _packable(v)}
-    args = tuple(a if _packable(a) else repr(a) for a in error.args)
+    given = error.args
+    if isinstance(error, OSError) and type(error).__module__ == "builtins":
+        given = error.__reduce__()[1]  # with the file's name
+    args = tuple(a if _packable(a) else repr(a) for a in given)
     for cls in type(error).__mro__:
         if issubclass(cls, BaseException) and _packable(cls):
             return _dumps((cls, args, state, str(error), text))
@@ -191,7 +196,7 @@ def _packable(value: Any) -> bool:
 
 
 def unpack_exception(packed: bytes) -> BaseException:
-    """The exception, made without calling its `__init__`; its note tells where it was raised.
+    """The exception, made without calling a user's `__init__`; its note tells where it was raised.
 
     >>> error = unpack_exception(pack_exception(KeyError("label")))
     >>> type(error), error.args
@@ -199,10 +204,12 @@ def unpack_exception(packed: bytes) -> BaseException:
     """
     cls, args, state, shown, text = pickle.loads(packed)
     try:
-        made = cls.__new__(cls, *args)
+        made = cls(*args) if cls.__module__ == "builtins" else cls.__new__(cls, *args)
     except Exception:
         made = None
     error = made if isinstance(made, BaseException) else RuntimeError(shown)
+    if made is error and not error.args:
+        error.args = args  # set in their own __init__ by some
     error.__dict__.update(state)
-    error.add_note("In the worker:\n" + text.rstrip())
+    error.add_note("In the worker:\n" + in_cells(text.rstrip()))
     return error

@@ -10,6 +10,7 @@ namespace spillway {
 
 bool exchange(WorkerProcess& worker, Watch& watch, const AccountPtr& account,
               const std::string& request, SharedMemory::Piece& room, std::string& answer) {
+  if (!worker.ours()) return false;
   const Channel::GiveUp give_up = std::ref(watch);
   Channel& channel = worker.channel();
   SW_TEST_POINT("a request is due");

@@ -34,7 +34,7 @@ ForkServer::~ForkServer() {
 
 void ForkServer::stop() {
   channel_.close();
-  if (pid_ > 0) {
+  if (pid_ > 0 && home_.here()) {
     ::kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
   }

@@ -35,6 +35,7 @@ class ForkServer final : public Spawner {
   Result<Spawned> ask_for_worker(int shared_memory, const std::string& environment)
       SW_REQUIRES(mutex_);
 
+  const HomeProcess home_;
   const std::vector<std::string> command_;
   const std::function<std::string()> environment_;
   Mutex mutex_;

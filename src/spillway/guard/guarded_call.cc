@@ -22,12 +22,14 @@ GuardedCall::~GuardedCall() { close(); }
 
 void GuardedCall::close() {
   closed_ = true;
+  if (!pool_->check_home().ok()) return;  // a thread that holds the lock is not here
   WorkerPtr ended;
   const MutexLock lock(mutex_);
   ended = std::move(worker_);
 }
 
 Result<Parcel> GuardedCall::call(const Parcel& request, const AccountPtr& account) {
+  SW_RETURN_IF_ERROR(pool_->check_home());
   const MutexLock lock(mutex_);
   const Doing calling(Phase::kFunction, stage_text("guarded", what_, ""), 0, -1, this);
   for (int deaths = 1;; ++deaths) {

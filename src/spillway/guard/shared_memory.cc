@@ -1,6 +1,7 @@
 #include "spillway/guard/shared_memory.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
+#include <mutex>
 #include <utility>
 
 #include "spillway/base/bytes.h"
@@ -24,10 +26,46 @@ Status refused(std::string_view what) {
 Result<std::byte*> map_all(int fd, std::size_t bytes) {
   void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (mapped == MAP_FAILED) return refused("the system refused " + format_bytes(bytes));
-  // A child that the user forks has no business here.
-  madvise(mapped, bytes, MADV_DONTFORK);
   return static_cast<std::byte*>(mapped);
 }
+
+// Everything that is mapped. A forked child gets it as memory of its own: arrays that the user
+// holds lie there.
+class Mapped {
+ public:
+  struct Range {
+    std::byte* base;
+    std::size_t size;
+    int fd;
+  };
+  static Mapped& all() {
+    static auto& all = *new Mapped;
+    return all;
+  }
+  void add(Range range) {
+    const std::lock_guard lock(mutex_);
+    ranges_.push_back(range);
+  }
+  void remove(const std::byte* base) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(ranges_, [base](const Range& range) { return range.base == base; });
+  }
+
+ private:
+  Mapped() {
+    pthread_atfork([] { all().mutex_.lock(); }, [] { all().mutex_.unlock(); },
+                   [] {
+                     for (const Range& range : all().ranges_) make_private(range);
+                     all().mutex_.unlock();
+                   });
+  }
+  static void make_private(const Range& range) {
+    mmap(range.base, range.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
+         range.fd, 0);
+  }
+  std::mutex mutex_;  // held across a fork, so that the child finds the list whole
+  std::vector<Range> ranges_;
+};
 
 }  // namespace
 
@@ -65,9 +103,15 @@ Result<std::shared_ptr<SharedMemory>> SharedMemory::open(int fd) {
   return std::shared_ptr<SharedMemory>(new SharedMemory(fd, base, bytes));
 }
 
+SharedMemory::SharedMemory(int fd, std::byte* base, std::size_t size)
+    : fd_(fd), base_(base), size_(size) {
+  Mapped::all().add({base, size, fd});
+}
+
 SharedMemory::~SharedMemory() {
   pressure_.reset();
   drop_idle();
+  Mapped::all().remove(base_);
   munmap(base_, size_);
   close(fd_);
 }
@@ -157,6 +201,7 @@ std::optional<std::size_t> SharedMemory::find_in(State state, std::size_t bytes)
 }
 
 void SharedMemory::give_back(std::size_t offset, std::size_t bytes) {
+  if (!home_.here()) return;
   const MutexLock lock(mutex_);
   const bool idle = pay_for_idle(bytes);
   if (!idle) punch(offset, bytes);
@@ -220,6 +265,7 @@ void SharedMemory::punch(std::size_t offset, std::size_t bytes) const {
 }
 
 std::size_t SharedMemory::drop_idle() {
+  if (!home_.here()) return 0;
   const MutexLock lock(mutex_);
   return idle_ == 0 ? 0 : empty_all();
 }

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "spillway/base/forks.h"
 #include "spillway/base/mutex.h"
 #include "spillway/memory/buffer.h"
 
@@ -17,7 +18,8 @@ namespace spillway {
 // memory and outside /dev/shm, sealed so that nobody can change its size under the others. The
 // process that made it hands out pieces; a worker writes only where it was told to. What is free
 // but still in physical memory stays charged as idle, up to a bound, and is the first to go under
-// pressure.
+// pressure. A child that the user forks sees what is there, for as long as the parent keeps it;
+// what the child writes or drops is not the parent's.
 class SharedMemory : public std::enable_shared_from_this<SharedMemory> {
  public:
   static constexpr std::size_t kPage = 4096;
@@ -76,7 +78,7 @@ class SharedMemory : public std::enable_shared_from_this<SharedMemory> {
     std::size_t bytes;
     State state;
   };
-  SharedMemory(int fd, std::byte* base, std::size_t size) : fd_(fd), base_(base), size_(size) {}
+  SharedMemory(int fd, std::byte* base, std::size_t size);
 
   std::optional<std::size_t> find(std::size_t bytes) SW_REQUIRES(mutex_);
   std::optional<std::size_t> find_in(State state, std::size_t bytes) SW_REQUIRES(mutex_);
@@ -87,6 +89,7 @@ class SharedMemory : public std::enable_shared_from_this<SharedMemory> {
   void no_longer_idle(std::size_t bytes) SW_REQUIRES(mutex_);
   void punch(std::size_t offset, std::size_t bytes) const;
 
+  const HomeProcess home_;
   const int fd_;
   std::byte* const base_;
   const std::size_t size_;

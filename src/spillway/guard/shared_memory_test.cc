@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -72,6 +73,26 @@ TEST_F(SharedMemoryTest, ASplitPieceGoesBackInParts) {
 TEST_F(SharedMemoryTest, NobodyCanChangeItsSize) {
   EXPECT_NE(ftruncate(memory->fd(), 4096), 0);
   EXPECT_NE(ftruncate(memory->fd(), static_cast<off_t>(64 * kMb)), 0);
+}
+
+TEST_F(SharedMemoryTest, AForkedChildReadsItAndChangesNothing) {
+  SharedMemory::Piece piece = memory->take(account, 100);
+  SharedMemory::Piece idle = memory->take(account, 100);
+  std::memcpy(piece.bytes().data(), "hello", 5);
+  idle = SharedMemory::Piece();
+  const pid_t pid = fork();
+  if (pid == 0) {
+    const bool same = std::memcmp(piece.bytes().data(), "hello", 5) == 0;
+    std::memcpy(piece.bytes().data(), "child", 5);
+    piece = SharedMemory::Piece();
+    memory->drop_idle();
+    memory = nullptr;
+    _exit(same ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(pid, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(std::memcmp(piece.bytes().data(), "hello", 5), 0);
 }
 
 TEST_F(SharedMemoryTest, AnotherViewSeesTheSameBytesAtTheSameOffset) {

@@ -50,21 +50,22 @@ WorkerPool::Calling::Calling(WorkerPool& pool) : pool_(pool) {
   pool_.most_calling_ = std::max(pool_.most_calling_, ++pool_.calling_);
 }
 
-void WorkerPool::Calling::holds(bool one) {
-  if (one == std::exchange(holds_, one)) return;
-  const MutexLock lock(pool_.mutex_);
-  pool_.holding_ += one ? 1 : -1;
-}
-
 WorkerPool::Calling::~Calling() {
-  holds(false);
   const MutexLock lock(pool_.mutex_);
   --pool_.calling_;
   pool_.came_back_.notify_all();
 }
 
+Status WorkerPool::check_home() const {
+  if (home_.here()) return {};
+  return Status::error(ErrorKind::kUser, Code::kFailedPrecondition,
+                       "this process was forked from the one that has the workers, and they do not "
+                       "come along: make what is isolated or guarded anew in the child");
+}
+
 Result<WorkerPtr> WorkerPool::take(const WorkerKind& kind, Which which,
                                    const Channel::GiveUp& give_up) {
+  SW_RETURN_IF_ERROR(check_home());
   if (!ready_.ok()) return ready_;
   const DoneByWorker starting(0);
   for (;;) {
@@ -76,24 +77,31 @@ Result<WorkerPtr> WorkerPool::take(const WorkerKind& kind, Which which,
     }
     auto worker = start(kind);
     if (worker.ok() || worker.error().kind() != ErrorKind::kResource) return worker;
-    if (!wait_for_others(worker.error())) return worker;
+    if (!wait_for_others(kind, which, worker.error())) return worker;
     if (give_up && give_up()) return cancelled();
   }
 }
 
-bool WorkerPool::wait_for_others(const Status& refused) {
+bool WorkerPool::wait_for_others(const WorkerKind& kind, Which which, const Status& refused) {
   WorkerPtr ended;
   bool tell = false;
   {
     const MutexLock lock(mutex_);
     if (!idle_.empty()) {
+      const bool usable =
+          which == Which::kAny &&
+          std::ranges::any_of(idle_, [&](const WorkerPtr& each) { return each->kind() == kind; });
+      if (usable) return true;
       ended = std::move(idle_.front());
       idle_.pop_front();
       return true;
     }
-    if (holding_ == 0) return false;
+    // Each of the others that is not stuck itself has a worker, or finds out soon.
+    if (stuck_ + 1 >= calling_) return false;
+    ++stuck_;
     tell = !std::exchange(told_, true);
     came_back_.wait_for(mutex_, std::chrono::milliseconds(20));
+    --stuck_;
   }
   if (tell) {
     guard_report("fewer workers than wanted, calls wait for each other: " +
@@ -235,6 +243,7 @@ std::size_t WorkerPool::idle() const {
 }
 
 std::size_t WorkerPool::end_idle() {
+  if (!home_.here()) return 0;
   std::deque<WorkerPtr> ended;
   std::size_t bytes = 0;
   {

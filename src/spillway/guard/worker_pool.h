@@ -11,7 +11,8 @@ namespace spillway {
 using WorkerPtr = std::unique_ptr<WorkerProcess>;
 
 // The workers of this process. Whoever calls one has it alone meanwhile; how many there are at a
-// time is for the callers to say. Thread-safe.
+// time is for the callers to say. Thread-safe. In a forked child its workers are the parent's
+// still: none is ended, and none can be had.
 class WorkerPool {
  public:
   // The most private bytes of a worker that is kept after its call: beyond, it leaks or kept too
@@ -33,12 +34,8 @@ class WorkerPool {
     Calling(const Calling&) = delete;
     Calling& operator=(const Calling&) = delete;
 
-    // Whether it has one now.
-    void holds(bool one);
-
    private:
     WorkerPool& pool_;
-    bool holds_ = false;
   };
   // Of this kind. kAny: one that waits for work, or a new one; where there is no room for that and
   // others are calling, theirs is waited for until `give_up` says otherwise (kCancelled). The same
@@ -55,6 +52,8 @@ class WorkerPool {
   // of half the budget. What it does next would be the kernel's to end.
   bool overgrown(WorkerProcess& worker);
 
+  // kUser error in a child of the process that it was made in.
+  Status check_home() const;
   const std::shared_ptr<SharedMemory>& memory() const { return memory_; }
   const AccountPtr& account() const { return account_; }
   Budget& budget() const { return budget_; }
@@ -69,12 +68,13 @@ class WorkerPool {
   WorkerPtr take_idle(const WorkerKind& kind, const Channel::GiveUp& give_up, bool& gave_up);
   WorkerPtr idle_of(const WorkerKind& kind) SW_REQUIRES(mutex_);
   std::size_t recycle_at(const WorkerKind& kind) const;
-  // Makes way for a process, or lets some time pass in which another call may end; false: there is
-  // nothing to wait for.
-  bool wait_for_others(const Status& refused);
+  // Makes way for a fresh process, or lets some time pass in which another call may end; false:
+  // there is nothing to wait for.
+  bool wait_for_others(const WorkerKind& kind, Which which, const Status& refused);
   void keep_spare();
   std::size_t give_up_spare() SW_REQUIRES(mutex_);
 
+  const HomeProcess home_;
   Budget& budget_;
   const std::shared_ptr<Spawner> spawner_;
   const AccountPtr account_;
@@ -85,8 +85,8 @@ class WorkerPool {
   mutable Mutex mutex_;
   CondVar came_back_;
   std::size_t calling_ SW_GUARDED_BY(mutex_) = 0;
-  std::size_t holding_ SW_GUARDED_BY(mutex_) = 0;  // of those that are calling
-  bool told_ SW_GUARDED_BY(mutex_) = false;        // that there are fewer than wanted
+  std::size_t stuck_ SW_GUARDED_BY(mutex_) = 0;  // that can have neither a worker nor a process
+  bool told_ SW_GUARDED_BY(mutex_) = false;      // that there are fewer than wanted
   std::size_t most_calling_ SW_GUARDED_BY(mutex_) = 1;
   Reservation spawner_paid_ SW_GUARDED_BY(mutex_);
   Reservation spare_paid_ SW_GUARDED_BY(mutex_);  // for the one forked ahead; none: there is none

@@ -84,9 +84,8 @@ TEST(WorkerPool, WhereNoProcessIsToBeHadACallWaitsForAnother) {
   Budget budget(std::size_t{64} << 20U);
   const auto few = std::make_shared<Few>(1);
   WorkerPool pool(budget, few);
-  WorkerPool::Calling first(pool);
+  const WorkerPool::Calling first(pool);
   WorkerPtr worker = pool.take().value();
-  first.holds(true);
   const pid_t pid = worker->pid();
   std::thread second([&pool, pid] {
     const WorkerPool::Calling calling(pool);
@@ -96,7 +95,6 @@ TEST(WorkerPool, WhereNoProcessIsToBeHadACallWaitsForAnother) {
   });
   while (few->asked < 3) std::this_thread::yield();
   pool.give_back(std::move(worker));
-  first.holds(false);
   second.join();
   set_guard_report(nullptr);
   EXPECT_EQ(reports, 1);
@@ -111,6 +109,35 @@ TEST(WorkerPool, OneThatNobodyUsesMakesWayForAFreshOne) {
   auto fresh = pool.take(WorkerPool::Which::kFresh);
   ASSERT_TRUE(fresh.ok()) << fresh.error().message();
   EXPECT_NE(fresh.value()->pid(), pid);
+}
+
+// What becomes of `body` in a forked child: its exit code.
+template <class Body>
+int in_a_child(const Body& body) {
+  const pid_t pid = fork();
+  if (pid == 0) _exit(body());
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+TEST(WorkerPool, AForkedChildHasNoneAndEndsNone) {
+  Budget budget(std::size_t{64} << 20U);
+  const auto few = std::make_shared<Few>(2);
+  auto pool = std::make_unique<WorkerPool>(budget, few);
+  WorkerPtr worker = pool->take().value();
+  const pid_t pid = worker->pid();
+  pool->give_back(std::move(worker));
+  EXPECT_EQ(in_a_child([&] {
+              const bool refused = pool->take().error().code() == Code::kFailedPrecondition;
+              pool->end_idle();
+              pool = nullptr;
+              return refused ? 0 : 1;
+            }),
+            0);
+  worker = pool->take().value();
+  EXPECT_EQ(worker->pid(), pid);
+  EXPECT_EQ(waitpid(pid, nullptr, WNOHANG), 0);
 }
 
 TEST(WorkerPool, WithNoProcessAtAllItIsAnError) {

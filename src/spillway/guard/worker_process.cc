@@ -58,7 +58,7 @@ WorkerProcess::WorkerProcess(std::shared_ptr<Spawner> spawner, Spawner::Spawned 
 }
 
 WorkerProcess::~WorkerProcess() {
-  if (!buried_) {
+  if (!buried_ && ours()) {
     send_signal(spawned_.pidfd.get(), SIGKILL);
     bury();
   }

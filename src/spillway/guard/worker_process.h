@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "spillway/base/forks.h"
 #include "spillway/guard/channel.h"
 #include "spillway/guard/death.h"
 #include "spillway/guard/shared_memory.h"
@@ -58,7 +59,8 @@ class Spawner {
   virtual void rest() {}
 };
 
-// One worker, from the side of the process that it works for. One thread at a time.
+// One worker, from the side of the process that it works for. One thread at a time. A forked
+// child's copy of it does nothing to the worker.
 class WorkerProcess {
  public:
   WorkerProcess(std::shared_ptr<Spawner> spawner, Spawner::Spawned spawned,
@@ -71,6 +73,7 @@ class WorkerProcess {
 
   pid_t pid() const { return spawned_.pid; }
   const WorkerKind& kind() const { return kind_; }
+  bool ours() const { return home_.here(); }
   Channel& channel() { return spawned_.channel; }
   SharedMemory& memory() const { return *memory_; }
   Beat& beat() const { return *beat_; }
@@ -103,6 +106,7 @@ class WorkerProcess {
   bool ended(int wait_ms) const;
   std::string read_stacks(int wait_ms) const;
 
+  const HomeProcess home_;
   const std::shared_ptr<Spawner> spawner_;
   const std::shared_ptr<SharedMemory> memory_;
   const std::shared_ptr<std::atomic<int>> alive_;  // how many there are

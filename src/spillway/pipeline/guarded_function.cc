@@ -103,7 +103,7 @@ Function::Outcome GuardedFunction::call(const Chunk& rows, const CallContext& co
 }
 
 Function::Outcome GuardedFunction::call_in_turn(const Chunk& rows, const CallContext& context) {
-  WorkerPool::Calling calling(*pool_);
+  const WorkerPool::Calling calling(*pool_);
   const auto give_up = [&context] {
     return (context.stop != nullptr && *context.stop) || interrupted();
   };
@@ -121,7 +121,6 @@ Function::Outcome GuardedFunction::call_in_turn(const Chunk& rows, const CallCon
       failed.error = std::move(worker).status();
       return failed;
     }
-    calling.holds(true);
     SW_TEST_POINT("a worker is taken");
     Answer answer = ask(*worker.value(), some, context);
     if (!answer.died) {
@@ -133,7 +132,6 @@ Function::Outcome GuardedFunction::call_in_turn(const Chunk& rows, const CallCon
     const std::int64_t row = worker.value()->beat().row;
     SW_TEST_POINT("a worker is dead");
     const Death death = worker.value()->bury();
-    calling.holds(false);
     SW_TEST_POINT("a worker is buried");
     if (answer.stopped) {
       failed.error = cancelled();

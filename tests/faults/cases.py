@@ -1,0 +1,540 @@
+"""The faults of the study's list that concern user code in processes: rows 17 to 24, 28 to 35.
+
+Rows 15 and 16, kills at random and at every step, are `test_soak` and `test_steps`.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import spillway as sw
+from spillway import _native
+from tests.faults.fault import consume, fault, named, said
+from tests.faults.processes import ROOT, gone, servers_of, workers_of
+
+MIB = 1 << 20
+INT = sw.TensorSpec((), "int64")
+
+
+def poisoned(bad: int) -> Any:
+    def work(x: Any) -> Any:
+        import ctypes
+
+        if int(x) == bad:
+            ctypes.string_at(0)
+        return np.int64(int(x) * 2)
+
+    return work
+
+
+@fault("17", "an element that crashes its worker every time")
+def poison() -> str:
+    got, errors = consume(sw.Dataset.range(1000).map(poisoned(500), isolate=True))
+    assert [int(x) for x in got] == [2 * i for i in range(1000) if i != 500]
+    skipped = sw.Dataset.range(1000).map(poisoned(500), isolate=True, on_error="skip")
+    assert len(list(skipped)) == 999 and skipped.audit().balanced
+    (error,) = errors
+    return f"999 of 999 others, then by policy; names {named(error, index=500)}. {said(error)}"
+
+
+@fault("18", "SIGSTOP of a worker")
+def stopped() -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        marker = folder + "/stopped"
+
+        def work(x: Any) -> Any:
+            import os
+            import signal
+
+            if int(x) == 5 and not os.path.exists(marker):
+                with open(marker, "w"):
+                    os.kill(os.getpid(), signal.SIGSTOP)
+            return x
+
+        ds = sw.Dataset.range(20).map(work, isolate=True, timeout=1)
+        assert [int(x) for x in ds] == list(range(20))
+        os.unlink(marker)
+        ds = sw.Dataset.range(20).map(work, isolate=True, timeout=1, restarts=0)
+        got, errors = consume(ds)
+    (error,) = errors
+    return (
+        "ended at its deadline and run again, 20 of 20; "
+        f"without restarts {len(got)} of 19 others. {said(error)}"
+    )
+
+
+@fault("19", "a generator that raises: at once, at k, in its finally")
+def raising() -> str:
+    def raises(at: int, where: str) -> Any:
+        def numbers() -> Iterator[Any]:
+            if where == "start":
+                raise KeyError("at the start")
+            try:
+                for i in range(100):
+                    if where == "next" and i == at:
+                        raise KeyError(f"label of {i}")
+                    yield np.int64(i)
+            finally:
+                if where == "finally":
+                    raise KeyError("in finally")
+
+        return sw.Dataset.from_generator(numbers, output_signature=INT, isolate=True)
+
+    for at in (0, 1, 50, 99):
+        got, errors = consume(raises(at, "next"))
+        assert [int(x) for x in got] == list(range(at))
+        assert len(errors) == 1 and isinstance(errors[0], KeyError)
+        assert getattr(errors[0], "index", None) == at
+        notes = "".join(getattr(errors[0].__cause__, "__notes__", []))
+        assert 'raise KeyError(f"label of {i}")' in notes
+    got, errors = consume(raises(0, "start"))
+    assert not got and isinstance(errors[0], KeyError)
+    got, errors = consume(raises(0, "finally"))
+    assert len(got) == 100 and isinstance(errors[0], KeyError)
+    return "all before it, then KeyError with its text, element and line; k = 0, 1, 50, 99, ends"
+
+
+HANGS = {
+    "a sleep": "time.sleep(3600)",
+    "a loop": "while True: pass",
+    "C code that holds the GIL": "ctypes.PyDLL(None).pause()",
+    "a lock": "lock = threading.Lock(); lock.acquire(); lock.acquire()",
+    "a read": "os.read(os.pipe()[0], 1)",
+}
+
+
+@fault("20", "a generator that hangs: sleep, loop, C code with the GIL, lock, read")
+def hanging() -> str:
+    late = []
+    for hang in HANGS.values():
+        place: dict[str, Any] = {}
+        exec(
+            "def hangs():\n"
+            "    import ctypes, os, threading, time\n"
+            "    import numpy as np\n"
+            "    yield np.int64(0)\n"
+            f"    {hang}\n"
+            "    yield np.int64(1)\n",
+            place,
+        )
+        ds = sw.Dataset.from_generator(
+            place["hangs"], output_signature=INT, isolate=True, timeout=0.5, restarts=0
+        )
+        begun = 0.0
+        try:
+            for _ in ds:
+                begun = time.monotonic()
+        except sw.errors.StallError as error:
+            late.append(time.monotonic() - begun - 0.5)
+            assert "line 5 in hangs" in str(error), error
+            assert error.index == 1
+            text = said(error)
+    assert len(late) == len(HANGS)
+    slowest = max(late) * 1000
+    return f"5 of 5 with the exact line, the slowest {slowest:.0f} ms after the deadline. {text}"
+
+
+def own_memory() -> int:
+    """Bytes of this process that no file is behind."""
+    size, shared = (int(n) for n in Path("/proc/self/statm").read_text().split()[1:3])
+    return (size - shared) * resource.getpagesize()
+
+
+@fault("21", "a function and a generator that leak 10 MB an element")
+def leaking() -> str:
+    def leak(x: Any) -> Any:
+        import builtins
+
+        held: list[Any] = builtins.__dict__.setdefault("_leaked", [])
+        held.append(np.ones(10 << 20, np.uint8))
+        return x
+
+    def leaks(count: int) -> Iterator[Any]:
+        held = []
+        for i in range(count):
+            held.append(np.ones(10 << 20, np.uint8))
+            yield np.int64(i)
+
+    list(sw.Dataset.range(1).map(leak, isolate=True))
+    before, started = own_memory(), _native.workers()["started"]
+    assert [int(x) for x in sw.Dataset.range(120).map(leak, isolate=True)] == list(range(120))
+    recycled = _native.workers()["started"] - started
+    ds = sw.Dataset.from_generator(leaks, args=(60,), output_signature=INT, isolate=True)
+    assert [int(x) for x in ds] == list(range(60))
+    grown = max(own_memory() - before, 0) / MIB
+    assert recycled >= 1 and grown < 16, (recycled, grown)
+    _native.end_idle_workers()
+    return f"120 of 120 and 60 of 60; the function's worker recycled; the notebook +{grown:.0f} MiB"
+
+
+@fault("22", "a generator that is killed and does not repeat itself")
+def not_replayable() -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        marker = folder + "/killed"
+
+        def noise() -> Iterator[Any]:
+            import os
+            import signal
+
+            for i in range(100):
+                if i == 50 and not os.path.exists(marker):
+                    with open(marker, "w"):
+                        os.kill(os.getpid(), signal.SIGKILL)
+                yield np.int64(int.from_bytes(os.urandom(7)))
+
+        ds = sw.Dataset.from_generator(noise, output_signature=INT, isolate=True, read_ahead=0)
+        got, errors = consume(ds)
+    (error,) = errors
+    assert len(got) <= 50 and len({int(x) for x in got}) == len(got)
+    return f"what had arrived, nothing twice. {said(error)}"
+
+
+@fault("23", "a leak in a worker that shares its cgroup with a larger notebook", alone="cgroup")
+def shared_cgroup() -> str:
+    notebook = np.ones(200 * MIB, np.uint8)
+
+    def leak(x: Any) -> Any:
+        held = []
+        while int(x) == 5:
+            held.append(np.ones(4 << 20, np.uint8))
+        return x
+
+    got, errors = consume(sw.Dataset.range(10).map(leak, isolate=True))
+    (error,) = errors
+    assert [int(x) for x in got] == [0, 1, 2, 3, 4, 6, 7, 8, 9] and notebook.all()
+    assert isinstance(error, sw.errors.WorkerDied) and "want of memory" in str(error)
+    return f"the worker died, the notebook lives, 9 of 9 others. {said(error)}"
+
+
+def through_workers() -> str:
+    """16 arrays of 32 MB from two workers."""
+
+    def work(x: Any) -> Any:
+        return np.full(32 << 20, int(x) % 250, np.uint8)
+
+    ds = sw.Dataset.range(16).map(work, isolate=True, num_parallel_calls=2)
+    got = [int(x[0]) if (x == x[0]).all() else -1 for x in ds]
+    assert got == list(range(16))
+    left = os.listdir("/dev/shm") if os.path.isdir("/dev/shm") else []
+    assert not left, left
+    return "unaffected, 16 of 16, nothing left there"
+
+
+fault("24", "/dev/shm of 64 MB, elements of 32 MB", alone="small shm")(through_workers)
+fault("24b", "no /dev/shm at all", alone="no shm")(through_workers)
+
+
+@fault("28", "no further process for the user (RLIMIT_NPROC), then none at all", alone="nobody")
+def no_processes() -> str:
+    warnings = logged()
+
+    def work(x: Any) -> Any:
+        import time
+
+        time.sleep(0.001)
+        return x
+
+    def run() -> list[int]:
+        ds = sw.Dataset.range(200).map(work, isolate=True, num_parallel_calls=4)
+        return [int(x) for x in ds]
+
+    assert list(sw.Dataset.range(1).map(work, isolate=True))
+    (server,) = servers_of(os.getpid())
+    resource.prlimit(server, resource.RLIMIT_NPROC, (1, 1))  # it has one already
+    assert run() == list(range(200))
+    (warning,) = warnings
+    _native.end_idle_workers()
+    assert run() == list(range(200))  # a new server, which may start as many as it likes
+    _native.end_idle_workers()
+    resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+    _, errors = consume(sw.Dataset.range(2).map(work, isolate=True))
+    return f"fewer workers, 200 of 200, warned: {warning}. With none: {said(errors[0])}"
+
+
+def logged() -> list[str]:
+    import logging
+
+    said: list[str] = []
+
+    class Keep(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            said.append(record.getMessage())
+
+    logging.getLogger("spillway").addHandler(Keep())
+    return said
+
+
+@fault("29", "the clock jumps an hour to and fro", alone="clock")
+def clock_jumps() -> str:
+    asked = [time.time() - time.clock_gettime(time.CLOCK_MONOTONIC) for _ in range(400)]
+    jumped = {round(ahead / 3600) for ahead in asked}
+    assert len(jumped) > 1, "the clock stood still"
+    warnings = logged()
+
+    def work(x: Any) -> Any:
+        import time
+
+        time.sleep(0.0005)
+        return x
+
+    ds = sw.Dataset.range(2000).map(work, isolate=True, timeout=20, restarts=0)
+    assert [int(x) for x in ds] == list(range(2000))
+    assert not warnings
+    return "no false stall, 2000 of 2000"
+
+
+@fault("30", "the user forks in mid-epoch, and the child uses what it inherited", alone="process")
+def forked() -> str:
+    def work(x: Any) -> Any:
+        import os
+
+        return x if os.getpid() else 0
+
+    outcomes = set()
+    ds = sw.Dataset.range(300).map(work, isolate=True, num_parallel_calls=2)
+    it = iter(ds)
+    got = [int(next(it)) for _ in range(50)]
+    for uses in (False, True):
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            text = "child ok"
+            if uses:
+                try:
+                    text = f"child got {int(next(it))}"
+                except Exception as error:
+                    text = said(error)
+            os.write(write, text.encode())
+            os._exit(0)
+        os.close(write)
+        with os.fdopen(read) as answer:
+            outcomes.add(answer.read())
+        os.waitpid(pid, 0)
+    got += [int(x) for x in it]
+    assert got == list(range(300))
+    outcomes.discard("child ok")
+    (refused,) = outcomes
+    return f"parent 300 of 300; in the child {refused}"
+
+
+@fault("31", "Ctrl-C at random times in a map, a generator and a guarded call", alone="process")
+def interrupted() -> str:
+    import random
+
+    def slow(x: Any) -> Any:
+        import time
+
+        time.sleep(0.003)
+        return x
+
+    def numbers() -> Iterator[Any]:
+        import time
+
+        for i in range(100):
+            time.sleep(0.003)
+            yield np.int64(i)
+
+    def sleep(seconds: float) -> float:
+        import time
+
+        time.sleep(seconds)
+        return seconds
+
+    guarded = sw.guarded(sleep)
+    guarded(0)
+    mapped = sw.Dataset.range(100).map(slow, isolate=True, num_parallel_calls=2)
+    generated = sw.Dataset.from_generator(numbers, output_signature=INT, isolate=True)
+    bodies = [lambda: list(mapped), lambda: list(generated), lambda: guarded(0.3)]
+    chance, waits, whole = random.Random(3), [], 0
+    for n in range(60):
+        sent: list[float] = []
+
+        def interrupt(after: float = chance.uniform(0, 0.1), sent: list[float] = sent) -> None:
+            time.sleep(after)
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+
+        thread = threading.Thread(target=interrupt)
+        try:
+            thread.start()
+            bodies[n % 3]()
+            while True:
+                time.sleep(0.01)
+        except KeyboardInterrupt:
+            waits.append(time.monotonic() - sent[0])
+        thread.join()
+        if n % 20 == 19:
+            assert [int(x) for x in mapped] == list(range(100))
+            assert [int(x) for x in generated] == list(range(100))
+            assert guarded(0.0) == 0.0
+            whole += 1
+    guarded.close()
+    gc.collect()
+    _native.end_idle_workers()
+    assert not workers_of(os.getpid())
+    waits.sort()
+    assert waits[-1] < 5
+    slow, median = waits[-1] * 1000, waits[30] * 1000
+    return (
+        f"60 of 60 raised, the slowest after {slow:.0f} ms, half within {median:.0f} ms; next right"
+    )
+
+
+@fault(
+    "32",
+    "1,000 iterators dropped, with and without an exception",
+    alone="process",
+)
+def dropped() -> str:
+    def work(x: Any) -> Any:
+        import os
+
+        return x if os.getpid() else 0
+
+    def numbers() -> Iterator[Any]:
+        for i in range(100):
+            yield np.int64(i)
+
+    mapped = sw.Dataset.range(20).map(work, isolate=True)
+    parallel = sw.Dataset.range(20).map(work, isolate=True, num_parallel_calls=2)
+    generated = sw.Dataset.from_generator(numbers, output_signature=INT, isolate=True)
+
+    def cycle(n: int) -> None:
+        it = iter((mapped, parallel, generated)[n % 3])
+        for _ in range(n % 7):
+            next(it)
+        if n % 2:
+            try:
+                for _ in it:
+                    raise ValueError("in the body")
+            except ValueError:
+                return
+
+    for n in range(12):
+        cycle(n)
+    before = held()
+    for n in range(1000):
+        cycle(n)
+    _native.end_idle_workers()
+    after = held()
+    settle = time.monotonic() + 10
+    while any(a > b for a, b in zip(after, before, strict=True)) and time.monotonic() < settle:
+        time.sleep(0.05)
+        after = held()
+    grown = [a - b for a, b in zip(after, before, strict=True)]
+    assert all(g <= 0 for g in grown), grown
+    assert not workers_of(os.getpid())
+    return "threads +0, descriptors +0, memory files +0, processes +0"
+
+
+def held() -> tuple[int, int, int]:
+    """Threads, descriptors and files in memory of this process."""
+    gc.collect()
+    links = []
+    for fd in os.listdir("/proc/self/fd"):
+        try:
+            links.append(os.readlink(f"/proc/self/fd/{fd}"))
+        except FileNotFoundError:
+            continue
+    return len(os.listdir("/proc/self/task")), len(links), sum("memfd" in link for link in links)
+
+
+LEAVING = """
+import os, sys, time
+import spillway as sw
+
+def work(x):
+    import os, time
+    with open({path!r}, "a") as file:
+        file.write(f"{{os.getpid()}} {{os.getppid()}}\\n")
+    if {stuck} and int(x) == 3:
+        time.sleep(3600)
+    return x
+
+it = iter(sw.Dataset.range(1000).map(work, num_parallel_calls=2, isolate=True))
+for _ in range(3):
+    next(it)
+if {stuck}:
+    import threading
+    threading.Thread(target=lambda: next(it), daemon=True).start()
+    while open({path!r}).read().count("\\n") < 4:
+        time.sleep(0.01)
+print(time.monotonic(), flush=True)
+{end}
+"""
+
+
+def leave(end: str, stuck: bool) -> tuple[float, bool]:
+    """Seconds from its last line until a program is gone, and whether its workers are too."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = folder + "/pids"
+        Path(path).touch()
+        before = set(os.listdir(tempfile.gettempdir()))
+        done = subprocess.run(
+            [sys.executable, "-c", LEAVING.format(path=path, stuck=stuck, end=end)],
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+            timeout=100,
+            check=False,
+        )
+        took = time.monotonic() - float(done.stdout.split()[0])
+        pids = sorted({int(word) for word in Path(path).read_text().split()})
+        assert pids
+        new = set(os.listdir(tempfile.gettempdir())) - before
+        left = [name for name in new if "spillway" in name]
+        return took, gone(pids, 5) and not left
+
+
+@fault("33", "the interpreter ends in mid-epoch, also with a worker that is stuck")
+def exits() -> str:
+    took, clean = leave("sys.exit(0)", stuck=False)
+    late, clean_too = leave("sys.exit(0)", stuck=True)
+    assert clean and clean_too
+    return f"exit in {took:.2f} s, stuck {late:.2f} s; no process and no file left"
+
+
+@fault("34", "the notebook is killed with kill -9")
+def killed() -> str:
+    with tempfile.TemporaryDirectory():
+        begun = time.monotonic()
+        _, clean = leave("os.kill(os.getpid(), 9)", stuck=True)
+        took = time.monotonic() - begun
+    assert clean and took < 100
+    return "its workers and their server end with it"
+
+
+@fault("35", "two pipelines and a validation share one budget", alone="process")
+def sharing() -> str:
+    limit = 96 * MIB
+    sw.configure(memory_limit=limit)
+
+    def work(x: Any) -> Any:
+        return np.full(MIB, int(x) % 250, np.uint8)
+
+    def pipeline(count: int) -> sw.Dataset:
+        ds = sw.Dataset.range(count).map(work, isolate=True, num_parallel_calls=2)
+        return ds.prefetch(50)
+
+    train, other = iter(pipeline(300)), iter(pipeline(300))
+    most = 0
+    for n in range(300):
+        for it in (train, other):
+            assert int(next(it)[0]) == n % 250
+        most = max(most, sw.memory().used)
+        if n % 100 == 50:
+            assert [int(x[0]) for x in pipeline(60)] == list(range(60))
+    assert most <= limit, most
+    return f"600 and 3 x 60 of them, at most {most / MIB:.0f} MiB of {limit / MIB:.0f} MiB held"
