@@ -588,9 +588,7 @@ def test_their_order_is_that_of_interleave() -> None:
     ds = sw.Dataset.from_generator(lines, args=[files], output_signature=INT, parallel=2)
     slices = [list(lines(files[i::2])) for i in range(2)]
     inner = sw.Dataset.range(2).interleave(
-        lambda i: sw.Dataset.from_generator(
-            lambda: slices[int(i)], output_signature=INT
-        ),
+        lambda i: sw.Dataset.from_generator(lambda: slices[int(i)], output_signature=INT),
         cycle_length=2,
         block_length=1,
     )

@@ -85,7 +85,7 @@ class AsyncLoop : public std::enable_shared_from_this<AsyncLoop> {
   Mutex mutex_;
   std::vector<AsyncCallPtr> begun_ SW_GUARDED_BY(mutex_);
   std::vector<AsyncCallPtr> cancelled_ SW_GUARDED_BY(mutex_);
-  Status failed_ SW_GUARDED_BY(mutex_);  // there is no thread
+  Status failed_ SW_GUARDED_BY(mutex_);         // there is no thread
   std::atomic<std::int64_t> unanswered_ns_{0};  // since when a cancel() waits to be taken; 0: none
   // The loop thread's own.
   std::int64_t active_ = 0;

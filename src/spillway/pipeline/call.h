@@ -17,8 +17,8 @@ Function::Outcome call_rows(Stage& stage, Function& function, const Chunk& rows,
 Function::Outcome settle_row(Stage& stage, Function& function, const Chunk& rows, std::int64_t row,
                              std::int64_t index, std::int64_t epoch, Status error);
 
-// The same as call_rows for one row built by the operator (scan's state and element, a key): the structure says
-// how it is taken apart. `origin` names the element.
+// The same as call_rows for one row built by the operator (scan's state and element, a key): the
+// structure says how it is taken apart. `origin` names the element.
 Result<Row> call_row(Stage& stage, Function& function, const StructurePtr& structure,
                      std::vector<Tensor> values, const Origin& origin, std::int64_t index,
                      std::int64_t epoch, StructurePtr* out_structure = nullptr);

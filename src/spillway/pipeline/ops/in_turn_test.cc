@@ -43,8 +43,8 @@ TEST(InTurn, AllBeginWithTheFirstElementAskedFor) {
     if (x == 0) all_begun.arrive_and_wait();
     return x;
   };
-  EXPECT_EQ(elements(in_turn({mapped(range(2), waiting), mapped(range(2), waiting),
-                              mapped(range(2), waiting)})),
+  EXPECT_EQ(elements(in_turn(
+                {mapped(range(2), waiting), mapped(range(2), waiting), mapped(range(2), waiting)})),
             (std::vector<std::string>{"0", "0", "0", "1", "1", "1"}));
 }
 

@@ -89,9 +89,10 @@ class MapIterator final : public Iterator {
 };
 
 // Up to `window` calls at once; results leave in input order. The consumer's thread pulls inputs
-// and waits; pool threads only call (R12), and calls that can be awaited need none. Beyond the oldest, a call starts only while the pool
-// has room for its results (R1, R3): the estimate is the largest seen, and the first runs alone.
-// Where a batch follows, rows are made side by side in a block that becomes the batch.
+// and waits; pool threads only call (R12), and calls that can be awaited need none. Beyond the
+// oldest, a call starts only while the pool has room for its results (R1, R3): the estimate is the
+// largest seen, and the first runs alone. Where a batch follows, rows are made side by side in a
+// block that becomes the batch.
 class ParallelMapIterator final : public Iterator {
  public:
   ParallelMapIterator(const OpenContext& context, IteratorPtr input, std::int64_t calls)
@@ -103,7 +104,8 @@ class ParallelMapIterator final : public Iterator {
         rows_a_call_(rows_of(*shared_->function, calls)),
         window_(tuned_ ? 2 : std::max<std::int64_t>(1, calls / rows_a_call_)) {}
 
-  // Calls on an event loop are told to end; waits a little, so that their `finally` blocks have run.
+  // Calls on an event loop are told to end; waits a little, so that their `finally` blocks have
+  // run.
   ~ParallelMapIterator() override {
     if (shared_->awaited == nullptr) return;
     for (const auto& task : tasks_) {
@@ -192,7 +194,7 @@ class ParallelMapIterator final : public Iterator {
     std::vector<Tensor> places;  // [rows, ...] for each component, or none
     // One more for each row that failed. The consumer takes rows off the first.
     std::deque<Function::Outcome> outcomes;
-    std::int64_t left = 0;  // rows not handed on yet; the consumer's
+    std::int64_t left = 0;         // rows not handed on yet; the consumer's
     AwaitedFunction::Begun begun;  // the consumer's
     std::int64_t begun_ns = 0;
     std::int64_t wall_ns = 0;
@@ -243,8 +245,8 @@ class ParallelMapIterator final : public Iterator {
     task->begun_ns = now_ns();
     CallContext context{shared->stage->account(), task->index, shared->epoch};
     context.stop = &shared->run->stop();
-    task->begun = shared->awaited->begin(
-        task->rows, context, [shared, task](Function::Outcome outcome) {
+    task->begun =
+        shared->awaited->begin(task->rows, context, [shared, task](Function::Outcome outcome) {
           if (outcome.error.ok() || shared->stage->policy().retries == 0) {
             settle(*shared, *task, std::move(outcome));
             return;
