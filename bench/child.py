@@ -8,10 +8,12 @@ and returns it. A warm epoch is checked value by value; the timed epochs only co
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -37,6 +39,59 @@ def consume(pipeline: Iterable[object], sleep_s: float) -> tuple[int, float]:
         first = first or time.perf_counter()
         time.sleep(sleep_s)
     return count, first
+
+
+def steadily(make: Make, case: Case) -> tuple[int, float, float, float]:
+    """One epoch: elements, wall and CPU seconds after the first one, ms until it."""
+    begin, count = time.perf_counter(), 0
+    first = cpu = 0.0
+    for count, _ in enumerate(make(case), 1):  # noqa: B007
+        if count == 1:
+            cpu, first = usage.cpu_s(), time.perf_counter()
+    return count, time.perf_counter() - first, usage.cpu_s() - cpu, (first - begin) * 1e3
+
+
+def steady_epochs(make: Make, of: type[Case], task: Task, n: int) -> dict[str, float]:
+    """As `epochs`, but from the first element on: starting workers is a task of its own."""
+    case, warm = of(task, n), of(task, min(n, task.warm_items))
+    warm.check(make(warm))
+    gc.collect()
+    done, wall, cpu, first_ms = 0, 0.0, 0.0, []
+    busy, start, spent = usage.machine_busy_s(), time.perf_counter(), usage.cpu_s()
+    while wall < LEAST_TIMED_S:
+        count, seconds, used, first = steadily(make, case)
+        if count != case.elements:
+            raise ValueError(f"{task.name}: elements must be {case.elements}: {count}")
+        done, wall, cpu = done + 1, wall + seconds, cpu + used
+        first_ms.append(first)
+    others = usage.machine_busy_s() - busy - (usage.cpu_s() - spent)
+    items = (n - 1) * done
+    return {
+        "cpu_us": cpu / items * 1e6,
+        "wall_us": wall / items * 1e6,
+        "rate": items / wall,
+        "items": n,
+        "epochs": done,
+        "others_cores": max(0.0, others) / (time.perf_counter() - start),
+    }
+
+
+def first_elements(make: Make, of: type[Case], task: Task) -> dict[str, float]:
+    """The first pipeline of this process, and a second one when the first is over."""
+    figures = {}
+    for name in ("cold", "warm"):
+        case = of(task, task.items)
+        gc.collect()
+        cpu, begin = usage.cpu_s(), time.perf_counter()
+        pipeline = iter(make(case))
+        next(pipeline)
+        figures[f"{name}_ms"] = (time.perf_counter() - begin) * 1e3
+        figures[f"{name}_cpu_ms"] = (usage.cpu_s() - cpu) * 1e3
+        rest = sum(1 for _ in pipeline)
+        if rest != case.elements - 1:
+            raise ValueError(f"{task.name}: elements must be {case.elements}: {rest + 1}")
+        del pipeline
+    return figures
 
 
 def epochs(make: Make, of: type[Case], task: Task, n: int) -> dict[str, float]:
@@ -109,10 +164,19 @@ def main(name: str, system: str, function: str) -> None:
         module = load(suite, system)
         n = getattr(module, "ITEMS", {}).get(task.name, task.items)
         try:
-            figures = epochs(getattr(module, function), suite.case, task, n)
+            make = getattr(module, function)
+            if task.name == "start":
+                figures = first_elements(make, suite.case, task)
+            elif task.steady:
+                figures = steady_epochs(make, suite.case, task, n)
+            else:
+                figures = epochs(make, suite.case, task, n)
         except Missing as note:
             figures = {"skipped": str(note)}
     print(json.dumps(figures), flush=True)
+    for pid in usage.descendants(os.getpid()):  # or a pool's workers wait for work for ever
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     os._exit(0)
 
 

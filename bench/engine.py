@@ -67,7 +67,7 @@ def measure(subject: Subject, timeout_s: float) -> dict[str, float | str]:
         start_new_session=True,
     )
     deadline = time.monotonic() + timeout_s
-    workers_mb, known = 0.0, set[int]()
+    workers_mb, all_mb, known = 0.0, 0.0, set[int]()
     while True:
         try:
             out, err = child.communicate(timeout=SAMPLE_S)
@@ -79,13 +79,18 @@ def measure(subject: Subject, timeout_s: float) -> dict[str, float | str]:
                 return {"error": f"no result in {timeout_s:.0f} s"}
             # seen twice: a process between fork and exec would count its parent's pages
             alive = set(usage.descendants(child.pid))
-            workers_mb = max(workers_mb, sum(map(usage.pss_mb, alive & known)))
+            here_mb = sum(map(usage.pss_mb, alive & known))
+            workers_mb = max(workers_mb, here_mb)
+            if subject.suite.processes:
+                all_mb = max(all_mb, here_mb + usage.pss_mb(child.pid))
             known = alive
     if child.returncode:
         return {"error": (err.strip().splitlines() or [f"exit {child.returncode}"])[-1][:200]}
     figures: dict[str, float | str] = json.loads(out.strip().splitlines()[-1])
     for key in {"peak_mb", "added_mb"} & figures.keys():
         figures[key] = float(figures[key]) + workers_mb
+    if all_mb and not report.fruitless(figures):
+        figures["pss_mb"] = all_mb
     return figures
 
 

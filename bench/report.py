@@ -28,14 +28,31 @@ START_COLUMNS = {
     "first_ms": "first element ms",
     "first_cpu_ms": "its CPU ms",
 }
+WORKER_COLUMNS = {
+    "cold_ms": "first pipeline ms",
+    "warm_ms": "second pipeline ms",
+    "cold_cpu_ms": "CPU ms of the first",
+    "warm_cpu_ms": "of the second",
+}
+STEADY_COLUMNS = {"cpu_us": "CPU us/item", "wall_us": "wall us/item", "rate": "items/s"}
 EXTRA_COLUMNS = {  # of some tasks
     "window": "calls at a time",
     "rate": "items/s",
     "first_batch_ms": "first batch ms",
     "slope_mb": "MB gained per 10,000",
+    "pss_mb": "peak MB of all processes",
 }
 BUSY_CORES = 0.3
 ENOUGH_ROUNDS = 5
+
+
+def columns_of(task: Task) -> dict[str, str]:
+    """What is shown of a task, by the names of its figures."""
+    if task.name == "p12":
+        return START_COLUMNS
+    if task.name == "start":
+        return WORKER_COLUMNS
+    return STEADY_COLUMNS if task.steady else COLUMNS
 
 
 def ours(label: str) -> bool:
@@ -89,7 +106,7 @@ def brief(task: Task, figures: Figures) -> str:
     """A measurement in a few words, for the progress line."""
     if fruitless(figures):
         return reason(figures)
-    shown = START_COLUMNS if task.name == "p12" else COLUMNS
+    shown = columns_of(task)
     return ", ".join(f"{name} {short(float(figures[key]))}" for key, name in shown.items())
 
 
@@ -126,7 +143,7 @@ def verdict(goal: Goal, rows: dict[str, list[Figures]]) -> str:
 
 def table(task: Task, rows: dict[str, list[Figures]]) -> list[str]:
     """The rows of a task, best first, each with its ratio to the best limit and the best peer."""
-    columns = START_COLUMNS if task.name == "p12" else COLUMNS
+    columns = columns_of(task)
     measured = [run for runs in rows.values() for run in runs]
     found = {key: name for key, name in EXTRA_COLUMNS.items() if values(measured, key)}
     columns = columns | found
@@ -175,7 +192,7 @@ def markdown(suite: Suite, results: Results, machine: dict[str, str]) -> str:
         task = suite.tasks[name]
         lines += ["", f"## {name}: {task.title}", "", *table(task, rows), ""]
         lines += [f"- goal, {g.text}: {verdict(g, rows)}" for g in GOALS if g.task == name]
-        by = (COLUMNS | START_COLUMNS)[task.rank_by]
+        by = columns_of(task)[task.rank_by]
         lines.append(f"- rank by {by}: {ranks(task, rows)}")
         lines += distances(task, rows, results)
     return "\n".join(lines) + "\n"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import file_tasks, function_tasks, image_data, image_tasks, tasks
+from bench import file_tasks, function_tasks, image_data, image_tasks, tasks, worker_tasks
 
 HERE = Path(__file__).resolve().parent
 
@@ -23,6 +23,7 @@ class Suite:
     case: type[Any]
     package: str
     prepare: Callable[[], None] | None = None  # makes what all systems read
+    processes: bool = False  # memory is asked of all processes together
 
     def systems(self) -> list[str]:
         """The names of the systems' files."""
@@ -69,4 +70,12 @@ IMAGES = Suite(
     "image_systems",
     image_data.prepare,
 )
-SUITES = {suite.name: suite for suite in (ENGINE, FUNCTIONS, FILES, IMAGES)}
+WORKERS = Suite(
+    "workers",
+    "Workers benchmark",
+    worker_tasks.TASKS,
+    worker_tasks.WorkerCase,
+    "worker_systems",
+    processes=True,
+)
+SUITES = {suite.name: suite for suite in (ENGINE, FUNCTIONS, FILES, IMAGES, WORKERS)}

@@ -41,6 +41,7 @@ class Task:
     consumer_sleep_s: float = 0.0
     moves: int = 0  # bytes of an item that memory must carry, read and written once
     first: bool = False  # whether the time to the first element is of interest
+    steady: bool = False  # counted from the first element on: workers run by then
 
 
 TASKS = {

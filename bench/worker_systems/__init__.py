@@ -1,0 +1,1 @@
+"""The libraries that run functions in worker processes."""
