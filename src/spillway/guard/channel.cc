@@ -16,6 +16,7 @@ namespace {
 constexpr int kSliceMs = 20;
 constexpr std::size_t kMostFds = 8;
 constexpr std::size_t kRead = 64 * 1024;
+constexpr std::size_t kMostKept = 4 * kRead;
 
 bool again(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
@@ -86,26 +87,34 @@ Channel::Got Channel::send(std::string_view message, const GiveUp& give_up,
   return Got::kAll;
 }
 
+void Channel::take(std::string& message, std::size_t length) {
+  const std::size_t taken = sizeof(std::uint64_t) + length;
+  message.assign(buffer_.data() + sizeof(std::uint64_t), length);
+  std::memmove(buffer_.data(), buffer_.data() + taken, arrived_ - taken);
+  arrived_ -= taken;
+  // One large message does not hold its memory for ever.
+  if (arrived_ == 0 && buffer_.size() > kMostKept) std::vector<char>().swap(buffer_);
+}
+
 Channel::Got Channel::receive(std::string& message, const GiveUp& give_up,
                               std::vector<Descriptor>* fds) {
   for (;;) {
     std::uint64_t length = 0;
     std::size_t wanted = sizeof(length);
-    if (partial_.size() >= sizeof(length)) {
-      std::memcpy(&length, partial_.data(), sizeof(length));
+    if (arrived_ >= sizeof(length)) {
+      std::memcpy(&length, buffer_.data(), sizeof(length));
       if (length > most_) return Got::kClosed;
-      if (partial_.size() - sizeof(length) >= length) {
-        message.assign(partial_, sizeof(length), length);
-        partial_.erase(0, sizeof(length) + length);
+      if (arrived_ - sizeof(length) >= length) {
+        take(message, length);
         return Got::kAll;
       }
       wanted = sizeof(length) + length;
     }
-    const std::size_t before = partial_.size();
     // Grows with what arrives, not with what a length claims.
-    const std::size_t room = std::min(std::max(wanted - before, kRead), std::max(before, kRead));
-    partial_.resize(before + room);
-    iovec part{partial_.data() + before, room};
+    const std::size_t room =
+        std::min(std::max(wanted - arrived_, kRead), std::max(arrived_, kRead));
+    if (buffer_.size() < arrived_ + room) buffer_.resize(arrived_ + room);
+    iovec part{buffer_.data() + arrived_, buffer_.size() - arrived_};
     alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostFds * sizeof(int))> control{};
     msghdr header{};
     header.msg_iov = &part;
@@ -113,15 +122,14 @@ Channel::Got Channel::receive(std::string& message, const GiveUp& give_up,
     header.msg_control = control.data();
     header.msg_controllen = control.size();
     const ssize_t got = recvmsg(socket_.get(), &header, MSG_CMSG_CLOEXEC);
-    const int error = errno;
-    partial_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
     if (got == 0) return Got::kClosed;
     if (got < 0) {
-      if (!again(error)) return Got::kClosed;
+      if (!again(errno)) return Got::kClosed;
       const Got waited = wait(POLLIN, give_up);
       if (waited != Got::kAll) return waited;
       continue;
     }
+    arrived_ += static_cast<std::size_t>(got);
     for (cmsghdr* item = CMSG_FIRSTHDR(&header); item != nullptr;
          item = CMSG_NXTHDR(&header, item)) {
       if (item->cmsg_level != SOL_SOCKET || item->cmsg_type != SCM_RIGHTS) continue;

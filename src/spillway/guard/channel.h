@@ -56,10 +56,12 @@ class Channel {
 
  private:
   Got wait(short events, const GiveUp& give_up) const;
+  void take(std::string& message, std::size_t length);
 
   Descriptor socket_;
   std::size_t most_ = SIZE_MAX;
-  std::string partial_;  // what has arrived of the message that receive() gave up waiting for
+  std::vector<char> buffer_;  // holds what has arrived and was not handed out yet, and room behind
+  std::size_t arrived_ = 0;
 };
 
 }  // namespace spillway

@@ -26,6 +26,11 @@ class MessageWriter {
     bytes_.append(text);
     return *this;
   }
+  // All that another one holds.
+  MessageWriter& append(const MessageWriter& other) {
+    bytes_.append(other.bytes_);
+    return *this;
+  }
   const std::string& bytes() const { return bytes_; }
 
  private:

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "spillway/base/clock.h"
 #include "spillway/guard/watch.h"
 #include "spillway/guard/worker_verbs.h"
 #include "spillway/memory/machine.h"
@@ -25,6 +26,8 @@ constexpr std::size_t kWorkerBytes = std::size_t{6} << 20U;
 constexpr std::size_t kMostFromStrangers = std::size_t{64} << 20U;
 // Modules that a function loads are no leak: less than this is not worth a new worker.
 constexpr std::size_t kLeastRecycled = std::size_t{32} << 20U;
+// Looking costs about 10 us: a hundredth of the time.
+constexpr std::int64_t kLookNs = 1'000'000;
 
 }  // namespace
 
@@ -218,8 +221,9 @@ std::size_t WorkerPool::recycle_at(const WorkerKind& kind) const {
 }
 
 bool WorkerPool::overgrown(WorkerProcess& worker) {
-  return sample(worker) > kWorkerBytes + recycle_at(worker.kind()) ||
-         worker.kept_bytes() > kMostKept;
+  const bool lately = now_ns() - worker.sampled_at() < kLookNs;
+  const std::size_t held = lately ? worker.paid() : sample(worker);
+  return held > kWorkerBytes + recycle_at(worker.kind()) || worker.kept_bytes() > kMostKept;
 }
 
 void WorkerPool::give_back(WorkerPtr worker) {

@@ -78,6 +78,7 @@ void WorkerProcess::pay(Reservation paid) {
 }
 
 std::size_t WorkerProcess::sample_memory() {
+  sampled_at_ = now_ns();
   const std::size_t now = anonymous_bytes(spawned_.pid);
   if (now > 0) sampled_ = now > at_start_ ? now - at_start_ : 0;
   return sampled_;

@@ -92,6 +92,7 @@ class WorkerProcess {
 
   // Private bytes it holds now, and as reported by the last sample; charged by the pool.
   std::size_t sample_memory();
+  std::int64_t sampled_at() const { return sampled_at_; }  // when that was
   void pay(Reservation paid);
   std::size_t paid() const { return paid_.bytes(); }
 
@@ -120,6 +121,7 @@ class WorkerProcess {
   std::size_t kept_bytes_ = 0;
   std::optional<std::uint64_t> oom_before_;
   std::size_t sampled_ = 0;
+  std::int64_t sampled_at_ = 0;
   std::size_t at_start_ = 0;  // pages it shares with the process it was forked from
   Reservation paid_;
   std::string ours_;
