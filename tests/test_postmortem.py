@@ -439,6 +439,7 @@ def test_texts_are_shown_to_terminals_and_browsers_as_text(dead: Path) -> None:
     assert "\x1b" not in done.stderr
     assert len(done.stderr.splitlines()) == 3
     found = _native.last_flight(str(record.parent))
+    assert isinstance(found, dict)
     html = flight_report.Postmortem(found)._repr_html_()
     assert "<script" not in html
     assert "\x1b" not in html

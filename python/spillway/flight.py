@@ -65,7 +65,7 @@ def begin() -> None:
     if where is None:
         why_not = "recording is turned off"
     else:
-        why_not = _native.begin_flight(where, _program(), sys.executable or "")
+        why_not = str(_native.begin_flight(where, _program(), sys.executable or ""))
         _remove_at_the_end_of_a_child()
 
 

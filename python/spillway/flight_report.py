@@ -135,7 +135,7 @@ def postmortem() -> Postmortem:
 
 def tell(where: str) -> None:
     """Prints three lines for a record that nobody was told of yet."""
-    found = _native.take_dead_flight(where)
+    found: Any = _native.take_dead_flight(where)
     if found is None:
         return
     facts, others = found

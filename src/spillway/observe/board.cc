@@ -18,6 +18,7 @@ using flight::Level;
 using flight::Region;
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
+constexpr auto kRelease = std::memory_order_release;
 constexpr int kTryEvery = 64;  // things, when there was no place on the board
 
 // A thread's place on the board, given back when the thread ends.
@@ -159,16 +160,16 @@ Doing::Doing(Phase phase, std::uint32_t text, std::int64_t epoch, std::int64_t e
   level_ = &mine.thread->levels[at];
   const std::uint64_t serial = level_->serial.load(kRelaxed) | 1U;
   level_->serial.store(serial, kRelaxed);
-  std::atomic_thread_fence(std::memory_order_release);
-  level_->phase.store(static_cast<std::uint32_t>(phase), kRelaxed);
-  level_->text.store(text, kRelaxed);
-  level_->epoch.store(epoch, kRelaxed);
-  level_->element.store(element, kRelaxed);
-  level_->row.store(0, kRelaxed);
-  level_->since_ns.store(coarse_now_ns(), kRelaxed);
-  level_->amount.store(amount, kRelaxed);
-  level_->run.store(reinterpret_cast<std::uintptr_t>(run), kRelaxed);
-  level_->serial.store(serial + 1, std::memory_order_release);
+  // Each of them after the odd number, which a reader that sees one then sees too.
+  level_->phase.store(static_cast<std::uint32_t>(phase), kRelease);
+  level_->text.store(text, kRelease);
+  level_->epoch.store(epoch, kRelease);
+  level_->element.store(element, kRelease);
+  level_->row.store(0, kRelease);
+  level_->since_ns.store(coarse_now_ns(), kRelease);
+  level_->amount.store(amount, kRelease);
+  level_->run.store(reinterpret_cast<std::uintptr_t>(run), kRelease);
+  level_->serial.store(serial + 1, kRelease);
 }
 
 Doing::~Doing() {

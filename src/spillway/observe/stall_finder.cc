@@ -9,6 +9,7 @@ namespace spillway {
 namespace {
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
+constexpr auto kAcquire = std::memory_order_acquire;
 constexpr std::int64_t kTimesLongest = 20;
 constexpr int kMostDoublings = 20;
 
@@ -56,17 +57,16 @@ StallFinder::Threads StallFinder::read_board(std::int64_t now_ns) {
     for (std::size_t l = 0; l < flight::kLevels; ++l) {
       const flight::Level& level = thread.levels[l];
       Seen& seen = seen_[t][l];
-      const std::uint64_t serial = level.serial.load(std::memory_order_acquire);
+      const std::uint64_t serial = level.serial.load(kAcquire);
       Now now;
-      now.phase = static_cast<Phase>(level.phase.load(kRelaxed));
-      now.text = level.text.load(kRelaxed);
-      now.element = level.element.load(kRelaxed);
-      now.row = level.row.load(kRelaxed);
-      now.amount = level.amount.load(kRelaxed);
-      now.run = level.run.load(kRelaxed);
-      now.ident = thread.ident.load(kRelaxed);
-      const std::int64_t since = level.since_ns.load(kRelaxed);
-      std::atomic_thread_fence(std::memory_order_acquire);
+      now.phase = static_cast<Phase>(level.phase.load(kAcquire));
+      now.text = level.text.load(kAcquire);
+      now.element = level.element.load(kAcquire);
+      now.row = level.row.load(kAcquire);
+      now.amount = level.amount.load(kAcquire);
+      now.run = level.run.load(kAcquire);
+      now.ident = thread.ident.load(kAcquire);
+      const std::int64_t since = level.since_ns.load(kAcquire);
       const bool torn = serial % 2 != 0 || level.serial.load(kRelaxed) != serial;
       const bool idle = thread.owner.load(kRelaxed) == 0 || now.phase == Phase::kNone || torn;
       if (seen.serial != 0 && (idle || seen.serial != serial || seen.row != now.row)) {

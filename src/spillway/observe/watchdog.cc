@@ -150,8 +150,7 @@ void Watchdog::take_snapshot(const Watched& watched, std::int64_t now) {
   const LedgerSample sample = watched.sample();
   flight::Region& region = *Board::process().made();
   flight::Snapshot& to = region.snapshots[snapshots_ % flight::kSnapshots];
-  to.serial.store(0, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_release);
+  to.serial.exchange(0, std::memory_order_acq_rel);  // before any of what follows
   to.at_ns = now;
   to.used = sample.used;
   to.limit = sample.limit;
