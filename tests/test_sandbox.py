@@ -188,10 +188,10 @@ def attacked(attack: Any, path: str) -> sw.errors.SpillwayError:
         except sw.errors.SpillwayError as error:
             errors.append(error)
     assert got == [0, 2, 4, 8, 10]
-    (error,) = errors
-    assert error.index == 3
-    assert "test_sandbox.py" in str(error)
-    return error
+    (found,) = errors
+    assert found.index == 3
+    assert "test_sandbox.py" in str(found)
+    return found
 
 
 @pytest.mark.parametrize("attack", [write_a_file, remove_a_file])

@@ -252,7 +252,7 @@ def test_who_may_draw_is_known_before_any_call() -> None:
     assert draws.draws({"a": [collections_of(indirect)]}) & draws.NUMPY
     assert draws.draws(quiet) == 0
     assert draws.draws(Scale(2.0)) == 0
-    assert draws.draws(lambda x: sw.ops.cast(x, "float32") if hasattr(sw, "ops") else x) == 0
+    assert draws.draws(lambda x: tf.cast(x, "float32")) == 0
 
 
 def collections_of(function: Any) -> Any:

@@ -83,7 +83,9 @@ class _Pickler(pickle.Pickler):
             made = np.asarray(value)
             if not _DTYPES.fullmatch(made.dtype.str):
                 raise TypeError(f"arrays of {made.dtype}")
-            data = np.ascontiguousarray(made).view(np.uint8) if made.size and made.ndim else made
+            data: Any = (
+                np.ascontiguousarray(made).view(np.uint8) if made.size and made.ndim else made
+            )
             raw: Any = pickle.PickleBuffer(data) if made.size and made.ndim else made.tobytes()
             return array, (made.dtype.str, made.shape, raw, isinstance(value, np.generic))
         if value is array or type(value) in _BUILTINS.values() or value in _BUILTINS.values():

@@ -71,9 +71,9 @@ def _dumps(value: Any) -> bytes:
         """The generators that all share stay those of their process, whoever refers to them."""
 
         def reducer_override(self, obj: Any) -> Any:
-            if obj is random._inst:  # type: ignore[attr-defined]
+            if obj is random._inst:
                 return shared_random, ()
-            if obj is np.random.mtrand._rand:  # type: ignore[attr-defined]
+            if obj is np.random.mtrand._rand:
                 return shared_numpy, ()
             return super().reducer_override(obj)
 
@@ -84,12 +84,12 @@ def _dumps(value: Any) -> bytes:
 
 def shared_random() -> Any:
     """The generator behind the functions of `random`."""
-    return random._inst  # type: ignore[attr-defined]
+    return random._inst
 
 
 def shared_numpy() -> Any:
     """The generator behind those of `np.random`."""
-    return np.random.mtrand._rand  # type: ignore[attr-defined]
+    return np.random.mtrand._rand
 
 
 def name_of(function: Any) -> str:

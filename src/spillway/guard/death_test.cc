@@ -31,9 +31,9 @@ TEST(Death, ASandboxNamesTheCall) {
 TEST(Death, ALimitIsTold) {
   Death death = killed(SIGSEGV);
   death.allowed = std::size_t{1} << 30U;
-  EXPECT_THAT(death.describe(), HasSubstr("; it may hold 1 GiB"));
+  EXPECT_THAT(death.describe(), HasSubstr("; it may hold 1.00 GiB"));
   death.memory = std::size_t{2} << 30U;
-  EXPECT_THAT(death.describe(), HasSubstr("it held 2 GiB when last seen, of 1 GiB"));
+  EXPECT_THAT(death.describe(), HasSubstr("it held 2.00 GiB when last seen, of 1.00 GiB"));
 }
 
 TEST(Death, TheVerdictFollowsTheEvidence) {
