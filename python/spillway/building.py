@@ -76,7 +76,7 @@ def apply_operator(
         elif op == "scan" and kind == "function" and signature is None and caller is not None:
             state = params[0].structure
             made = _finish(value, tracing.trace_scan(value, state, caller._node.structure))
-            params.append(_guarded(made, value, guard, op, None))
+            params.append(_guarded(made, value, guard, op, None, None))
         elif kind == "function" and value is not None:
             if (op, definition["name"]) in _DATASET_FUNCTIONS:
                 of = None if caller is None else _argument(op, caller)
