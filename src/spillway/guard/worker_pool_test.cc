@@ -54,7 +54,7 @@ TEST(WorkerPool, ASpareOneIsChargedAndGoesUnderPressure) {
   Budget budget(std::size_t{64} << 20U);
   const auto few = std::make_shared<Few>(2);
   WorkerPool pool(budget, few);
-  auto worker = pool.take().value();
+  auto worker = pool.take({}).value();
   EXPECT_TRUE(few->spare);
   const std::size_t with_spare = pool.account()->held();
   EXPECT_GT(pool.end_idle(), 0U);
@@ -73,7 +73,7 @@ TEST(WorkerPool, WithoutRoomThereIsNoSpareOne) {
   const auto other = budget.open_account("other");
   auto taken = other->try_reserve(std::size_t{58} << 20U);
   ASSERT_TRUE(taken.has_value());
-  auto worker = pool.take().value();
+  auto worker = pool.take({}).value();
   EXPECT_FALSE(few->spare);
 }
 
@@ -85,11 +85,11 @@ TEST(WorkerPool, WhereNoProcessIsToBeHadACallWaitsForAnother) {
   const auto few = std::make_shared<Few>(1);
   WorkerPool pool(budget, few);
   const WorkerPool::Calling first(pool);
-  WorkerPtr worker = pool.take().value();
+  WorkerPtr worker = pool.take({}).value();
   const pid_t pid = worker->pid();
   std::thread second([&pool, pid] {
     const WorkerPool::Calling calling(pool);
-    auto got = pool.take();
+    auto got = pool.take({});
     ASSERT_TRUE(got.ok()) << got.error().message();
     EXPECT_EQ(got.value()->pid(), pid);
   });
@@ -103,10 +103,10 @@ TEST(WorkerPool, WhereNoProcessIsToBeHadACallWaitsForAnother) {
 TEST(WorkerPool, OneThatNobodyUsesMakesWayForAFreshOne) {
   Budget budget(std::size_t{64} << 20U);
   WorkerPool pool(budget, std::make_shared<Few>(1));
-  WorkerPtr worker = pool.take().value();
+  WorkerPtr worker = pool.take({}).value();
   const pid_t pid = worker->pid();
   pool.give_back(std::move(worker));
-  auto fresh = pool.take(WorkerPool::Which::kFresh);
+  auto fresh = pool.take({}, WorkerPool::Which::kFresh);
   ASSERT_TRUE(fresh.ok()) << fresh.error().message();
   EXPECT_NE(fresh.value()->pid(), pid);
 }
@@ -125,17 +125,17 @@ TEST(WorkerPool, AForkedChildHasNoneAndEndsNone) {
   Budget budget(std::size_t{64} << 20U);
   const auto few = std::make_shared<Few>(2);
   auto pool = std::make_unique<WorkerPool>(budget, few);
-  WorkerPtr worker = pool->take().value();
+  WorkerPtr worker = pool->take({}).value();
   const pid_t pid = worker->pid();
   pool->give_back(std::move(worker));
   EXPECT_EQ(in_a_child([&] {
-              const bool refused = pool->take().error().code() == Code::kFailedPrecondition;
+              const bool refused = pool->take({}).error().code() == Code::kFailedPrecondition;
               pool->end_idle();
               pool = nullptr;
               return refused ? 0 : 1;
             }),
             0);
-  worker = pool->take().value();
+  worker = pool->take({}).value();
   EXPECT_EQ(worker->pid(), pid);
   EXPECT_EQ(waitpid(pid, nullptr, WNOHANG), 0);
 }
@@ -144,7 +144,7 @@ TEST(WorkerPool, WithNoProcessAtAllItIsAnError) {
   Budget budget(std::size_t{64} << 20U);
   WorkerPool pool(budget, std::make_shared<Few>(0));
   const WorkerPool::Calling calling(pool);
-  const auto worker = pool.take();
+  const auto worker = pool.take({});
   ASSERT_FALSE(worker.ok());
   EXPECT_EQ(worker.error().kind(), ErrorKind::kResource);
 }
