@@ -415,6 +415,50 @@ def test_after_the_end_there_is_only_the_end() -> None:
             next(it)
 
 
+def test_an_iterator_may_be_closed_while_another_thread_waits_for_its_element() -> None:
+    inside, release = threading.Event(), threading.Event()
+
+    def wait(x: Any) -> Any:
+        inside.set()
+        release.wait(60)
+        return x
+
+    for _ in range(5):
+        inside.clear()
+        release.clear()
+        it = iter(sw.Dataset.range(10).map(wait, num_parallel_calls=2))
+        got: list[Any] = []
+        thread = threading.Thread(target=lambda it=it, got=got: got.extend(it))
+        thread.start()
+        assert inside.wait(60)
+        it.close()
+        release.set()
+        thread.join(60)
+        assert got == []
+        assert not thread.is_alive()
+
+
+def test_the_interpreter_may_end_while_a_thread_waits_for_an_element() -> None:
+    code = """
+import threading, time, spillway as sw
+inside = threading.Event()
+def slow(x):
+    inside.set()
+    time.sleep(0.05)
+    return x
+def run(it):
+    while True:
+        try: next(it)
+        except sw.errors.CancelledError: pass
+        except StopIteration: time.sleep(0.001)
+for _ in range(4):
+    it = iter(sw.Dataset.range(1000).map(slow, num_parallel_calls=2))
+    threading.Thread(target=run, args=(it,), daemon=True).start()
+inside.wait()
+"""
+    assert subprocess.run([sys.executable, "-c", code], timeout=120).returncode == 0
+
+
 def test_a_closed_iterator_has_ended_and_with_closes_it() -> None:
     with iter(sw.Dataset.range(10)) as it:
         next(it)

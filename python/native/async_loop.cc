@@ -4,7 +4,9 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <utility>
 
 #include "async_function.h"
@@ -18,6 +20,7 @@ namespace spillway::python {
 namespace {
 
 constexpr std::int64_t kStuckNs = 2'000'000'000;
+constexpr auto kEndFor = std::chrono::milliseconds(300);
 thread_local bool is_loop = false;
 
 }  // namespace
@@ -57,18 +60,49 @@ void AsyncCall::settle() {
   done(std::move(outcome_));
 }
 
+std::shared_ptr<AsyncLoop>& AsyncLoop::one() {
+  static auto& loop = *new std::shared_ptr<AsyncLoop>;
+  return loop;
+}
+
 std::shared_ptr<AsyncLoop> AsyncLoop::current() {
   static Mutex mutex;
-  static auto& one = *new std::shared_ptr<AsyncLoop>;
   std::shared_ptr<AsyncLoop> loop;
   {
     const MutexLock lock(mutex);
-    if (one != nullptr && !one->unusable()) return one;
-    loop = one = std::make_shared<AsyncLoop>();
+    if (one() != nullptr && !one()->unusable()) return one();
+    loop = one() = std::make_shared<AsyncLoop>();
   }
   // Others push meanwhile; the thread takes what it finds.
   loop->start();
   return loop;
+}
+
+void AsyncLoop::end() {
+  const std::shared_ptr<AsyncLoop> loop = one();  // nobody makes another one any more
+  if (loop == nullptr) return;
+  const WithoutGil free;
+  const auto give_up = std::chrono::steady_clock::now() + kEndFor;
+  const MutexLock lock(loop->mutex_);
+  loop->ended_ = true;
+  eventfd_write(loop->wake_.get(), 1);
+  while (!loop->asleep_ && loop->failed_.ok() && std::chrono::steady_clock::now() < give_up) {
+    loop->fell_asleep_.wait_for(loop->mutex_, std::chrono::milliseconds(5));
+  }
+}
+
+void AsyncLoop::sleep_if_ended() {
+  {
+    const MutexLock lock(mutex_);
+    if (!ended_) return;
+  }
+  const WithoutGil free;
+  {
+    const MutexLock lock(mutex_);
+    asleep_ = true;
+    fell_asleep_.notify_all();
+  }
+  for (;;) pause();
 }
 
 bool AsyncLoop::here() { return is_loop; }
@@ -123,6 +157,7 @@ void AsyncLoop::cancel(const AsyncCallPtr& call) {
 }
 
 AsyncLoop::Taken AsyncLoop::take() {
+  sleep_if_ended();
   Taken taken;
   is_loop = true;
   {
@@ -149,6 +184,8 @@ std::int64_t AsyncLoop::cpu_share() {
   const std::int64_t now = thread_cpu_ns();
   return now - std::exchange(cpu_ns_, now);
 }
+
+void end_async_loop() { AsyncLoop::end(); }
 
 void bind_async(nb::module_& m) {
   nb::class_<AsyncCall>(m, "AsyncCall", "One element on its way through an async function.")

@@ -59,6 +59,9 @@ class AsyncLoop : public std::enable_shared_from_this<AsyncLoop> {
   // blocks it, though nobody waits for it any more) is left behind and another takes its place.
   static std::shared_ptr<AsyncLoop> current();
   static bool here();  // whether this thread is a loop's
+  // Before the interpreter ends, with the GIL: the thread goes to sleep for good where it holds
+  // nothing of the interpreter's. Waits a moment for that.
+  static void end();
 
   AsyncLoop();
   // Any thread, without the GIL. An error: the thread could not be started.
@@ -77,7 +80,9 @@ class AsyncLoop : public std::enable_shared_from_this<AsyncLoop> {
   std::int64_t cpu_share();
 
  private:
+  static std::shared_ptr<AsyncLoop>& one();
   void start();
+  void sleep_if_ended();
   void refuse(const Status& why);
   bool unusable();
 
@@ -85,7 +90,10 @@ class AsyncLoop : public std::enable_shared_from_this<AsyncLoop> {
   Mutex mutex_;
   std::vector<AsyncCallPtr> begun_ SW_GUARDED_BY(mutex_);
   std::vector<AsyncCallPtr> cancelled_ SW_GUARDED_BY(mutex_);
-  Status failed_ SW_GUARDED_BY(mutex_);         // there is no thread
+  Status failed_ SW_GUARDED_BY(mutex_);  // there is no thread
+  bool ended_ SW_GUARDED_BY(mutex_) = false;
+  bool asleep_ SW_GUARDED_BY(mutex_) = false;
+  CondVar fell_asleep_;
   std::atomic<std::int64_t> unanswered_ns_{0};  // since when a cancel() waits to be taken; 0: none
   // The loop thread's own.
   std::int64_t active_ = 0;

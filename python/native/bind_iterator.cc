@@ -6,7 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <thread>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "async_function.h"
@@ -89,6 +89,8 @@ bool warn_of_kept_elements(const Consumer& consumer, std::size_t in_use) {
   return PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) == 0;
 }
 
+constexpr std::int64_t kCloseNs = 300'000'000;
+
 // One thread at a time asks the engine for rows; others wait until it has them. Taken and left
 // with the GIL.
 class Turn {
@@ -104,9 +106,10 @@ class Turn {
     taken_ = false;
     left_.notify_all();
   }
-  // Without the GIL. Ends early when the thread is interrupted.
-  void wait() {
-    while (taken_ && !interrupted()) {
+  // Without the GIL. Ends early when the thread is interrupted, and after `most_ns`.
+  void wait(std::int64_t most_ns = INT64_MAX) {
+    const std::int64_t begun = now_ns();
+    while (taken_ && !interrupted() && now_ns() - begun < most_ns) {
       const MutexLock lock(mutex_);
       if (taken_) left_.wait_for(mutex_, std::chrono::milliseconds(20));
     }
@@ -124,7 +127,7 @@ class NativeIterator {
   NativeIterator(std::unique_ptr<Consumer> consumer, Leaves leaves)
       : leaves_(leaves), consumer_(std::move(consumer)), box_(std::make_shared<AuditBox>()) {
     box_->follow(consumer_);
-    alive().insert(consumer_.get());
+    alive().emplace(consumer_.get(), Open{consumer_, turn_});
   }
   ~NativeIterator() { close(); }
   NativeIterator(NativeIterator&&) = default;
@@ -159,6 +162,7 @@ class NativeIterator {
     constexpr std::size_t kMostFailed = 1000;
     Stretch turn;
     Status error;
+    turn_->take();
     {
       const WithoutGil free;
       const InterruptScope interrupt(poll_signals);
@@ -180,6 +184,7 @@ class NativeIterator {
         }
       } while (turn.more && error.ok() && now_ns() < until && turn.failed.size() < kMostFailed);
     }
+    leave_turn();
     if (PyErr_Occurred() != nullptr) throw nb::python_error();
     if (!error.ok() && turn.failed.empty()) throw_status(error);
     return turn;  // an error beside failed elements comes again with the next turn
@@ -200,25 +205,31 @@ class NativeIterator {
     }
     if (!status.ok()) throw_status(status);
   }
+  // While a thread is inside the engine, that one lets go of everything when it comes out.
   void close() {
     if (closed_ || consumer_ == nullptr) return;
     closed_ = true;
-    alive().erase(consumer_.get());
-    chunk_ = Chunk();
-    single_ = nullptr;
-    at_ = rows_ = 0;
-    if (Py_IsInitialized() && PyGILState_Check() != 0) {
+    if (turn_->taken()) {
+      const bool elsewhere = !turn_->taken_here();
       const WithoutGil free;
-      consumer_->close();
-    } else {
-      consumer_->close();
+      consumer_->request_stop();
+      if (elsewhere) turn_->wait(kCloseNs);
+      return;
     }
-    box_->close(consumer_->audit());
+    let_go();
   }
   // Open ones, with the GIL: the interpreter's end closes them.
-  static std::unordered_set<Consumer*>& alive() {
-    static auto& all = *new std::unordered_set<Consumer*>;
+  struct Open {
+    std::weak_ptr<Consumer> consumer;
+    std::shared_ptr<Turn> turn;
+  };
+  static std::unordered_map<Consumer*, Open>& alive() {
+    static auto& all = *new std::unordered_map<Consumer*, Open>;
     return all;
+  }
+  static bool& ending() {
+    static bool now = false;
+    return now;
   }
   const Consumer& consumer() const { return *consumer_; }
   const std::shared_ptr<AuditBox>& box() const { return box_; }
@@ -241,7 +252,7 @@ class NativeIterator {
   }
 
   bool refill() {
-    if (closed_ || refused_on_loop()) return false;
+    if (closed_ || ending() || refused_on_loop()) return false;
     turn_->take();
     const std::size_t in_use = chunk_.footprint();
     chunk_ = Chunk();
@@ -251,11 +262,10 @@ class NativeIterator {
       const InterruptScope interrupt(poll_signals);
       return consumer_->next();
     }();
-    turn_->leave();
     at_ = rows_ = 0;
-    if (PyErr_Occurred() != nullptr) return false;  // from a signal handler
+    leave_turn();
+    if (PyErr_Occurred() != nullptr || closed_) return false;  // from a signal handler
     if (!next.ok()) {
-      if (next.error().code() == Code::kCancelled && closed_) return false;
       raise(next.error());
       return false;
     }
@@ -269,6 +279,24 @@ class NativeIterator {
     }
     if (structure_->is_component()) single_ = &chunk_.columns()[0];
     return warn_of_kept_elements(*consumer_, in_use);
+  }
+
+  void leave_turn() {
+    if (closed_) let_go();
+    turn_->leave();
+  }
+  void let_go() {
+    alive().erase(consumer_.get());
+    chunk_ = Chunk();
+    single_ = nullptr;
+    at_ = rows_ = 0;
+    if (Py_IsInitialized() && PyGILState_Check() != 0) {
+      const WithoutGil free;
+      consumer_->close();
+    } else {
+      consumer_->close();
+    }
+    box_->close(consumer_->audit());
   }
 
   PyObject* give_row(const Structure& structure, std::int64_t at) {
@@ -290,7 +318,7 @@ class NativeIterator {
   const Column* single_ = nullptr;
   std::int64_t at_ = 0;
   std::int64_t rows_ = 0;
-  std::unique_ptr<Turn> turn_ = std::make_unique<Turn>();
+  std::shared_ptr<Turn> turn_ = std::make_shared<Turn>();
   bool closed_ = false;
 };
 
@@ -302,14 +330,24 @@ PyType_Slot iterator_slots[] = {{Py_tp_iternext, reinterpret_cast<void*>(iterato
 
 // Before the interpreter ends: all passes stop, generators close, and nobody comes back.
 void shut_down() {
-  const std::vector<Consumer*> open(NativeIterator::alive().begin(), NativeIterator::alive().end());
+  std::vector<std::pair<std::shared_ptr<Consumer>, std::shared_ptr<Turn>>> open;
+  for (const auto& [key, each] : NativeIterator::alive()) {
+    if (auto consumer = each.consumer.lock()) open.emplace_back(std::move(consumer), each.turn);
+  }
+  NativeIterator::ending() = true;
   {
     const WithoutGil free;
-    for (Consumer* consumer : open) consumer->request_stop();
-    for (Consumer* consumer : open) consumer->close();
+    for (const auto& [consumer, turn] : open) consumer->request_stop();
+    for (const auto& [consumer, turn] : open) {
+      turn->wait(kCloseNs);
+      // One whose thread is stuck in user code is left as it is.
+      if (!turn->taken()) consumer->close();
+    }
+    open.clear();
   }
   close_accesses();
   end_workers();
+  end_async_loop();
   Watchdog::process().silence();
   end_flight();
   leave_interpreter();

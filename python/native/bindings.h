@@ -35,6 +35,8 @@ bool poll_signals();
 void close_accesses();
 // The same for workers that nobody uses.
 void end_workers();
+// The same for the event loop of async functions.
+void end_async_loop();
 
 void bind_access(nanobind::module_& m);
 void bind_spec(nanobind::module_& m);

@@ -73,9 +73,8 @@ class _Awaited:
             self._tasks[call] = task
             task.add_done_callback(functools.partial(self._end, call))
         for call in unwanted:
-            task = self._tasks.get(call)
-            if task is not None:
-                task.cancel()
+            if call in self._tasks:
+                self._tasks[call].cancel()
 
     def _end(self, call: _native.AsyncCall, task: asyncio.Task[None]) -> None:
         del self._tasks[call]
@@ -93,8 +92,9 @@ class _Awaited:
 
 async def _run(call: _native.AsyncCall) -> None:
     try:
+        coroutine: Any = call.start()
         # In one expression: nobody else holds the result, so its arrays need not be copied.
-        call.finish(await call.start())
+        call.finish(await coroutine)
     except BaseException as error:  # whatever it is, it is this element's; the loop is everybody's
         trace = error.__traceback__
         call.fail(error.with_traceback(trace.tb_next if trace is not None else None))

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import spillway as sw
 from tests.ceiling import (
+    awaited,
     checks,
     files,
     images,
@@ -30,6 +31,7 @@ from tests.ceiling.case import CASES
 
 __all__ = [
     "CASES",
+    "awaited",
     "checks",
     "files",
     "images",

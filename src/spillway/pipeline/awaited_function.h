@@ -14,7 +14,7 @@ class AwaitedFunction {
   // What cancel() takes. Holds nothing that the call itself does not.
   using Begun = std::shared_ptr<void>;
   // Told once, with neither lock nor interpreter held: on the loop's thread, or inside begin() when
-  // the call cannot be made at all.
+  // the call cannot be made at all. Then let go of: it may own what was begun.
   using Done = std::function<void(Function::Outcome)>;
 
   virtual ~AwaitedFunction() = default;

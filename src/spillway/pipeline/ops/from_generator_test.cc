@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <atomic>
 #include <cstring>
@@ -17,6 +18,8 @@ struct Witness {
   std::atomic<int> advanced{0};
   std::atomic<int> alive{0};
   std::atomic<int> foreign_threads{0};
+  std::atomic<int> rests{0};
+  std::atomic<int> not_woken{0};
 };
 
 class CountingGenerator final : public Generator {
@@ -112,6 +115,63 @@ TEST(FromGenerator, NeverLooksBeyondAKnownBound) {
   const NodePtr ten = node("take", {{"count", std::int64_t{10}}}, {counting(1000, -1, witness)});
   EXPECT_EQ(elements(ten).size(), 10U);
   EXPECT_EQ(witness->advanced, 10);
+}
+
+// One that has something to do between rows, and does it until it is woken.
+class RestingGenerator final : public Generator {
+ public:
+  explicit RestingGenerator(std::shared_ptr<Witness> witness) : witness_(std::move(witness)) {
+    ++witness_->alive;
+  }
+  ~RestingGenerator() override { --witness_->alive; }
+  Filled fill(GrowingRows& block, std::int64_t, const std::atomic<bool>&) override {
+    const std::int64_t value = witness_->advanced++;
+    std::memcpy(block.slot(0), &value, sizeof value);
+    block.publish();
+    return {};
+  }
+  bool rests() const override { return true; }
+  void rest(int wake, std::int64_t most_ns) override {
+    EXPECT_GT(most_ns, 0);
+    pollfd wanted{wake, POLLIN, 0};
+    constexpr int kNever = 60'000;
+    if (poll(&wanted, 1, kNever) == 0) ++witness_->not_woken;
+    ++witness_->rests;
+  }
+
+ private:
+  const std::shared_ptr<Witness> witness_;
+};
+
+class RestingFactory final : public GeneratorFactory {
+ public:
+  explicit RestingFactory(std::shared_ptr<Witness> witness) : witness_(std::move(witness)) {}
+  Result<std::unique_ptr<Generator>> start(const AccountPtr&) override {
+    return std::unique_ptr<Generator>(std::make_unique<RestingGenerator>(witness_));
+  }
+  std::string describe() const override { return "resting"; }
+  std::string code() const override { return "resting"; }
+
+ private:
+  const std::shared_ptr<Witness> witness_;
+};
+
+TEST(FromGenerator, WakesOneThatRestsForEveryRowAndForTheEnd) {
+  auto witness = std::make_shared<Witness>();
+  const ObjectPtr factory = std::make_shared<RestingFactory>(witness);
+  {
+    const Opened opened = open(node("from_generator", {{"generator", factory},
+                                                       {"output_signature", i64_spec()},
+                                                       {"read_ahead", std::int64_t{0}}}));
+    for (std::int64_t i = 0; i < 50; ++i) {
+      const Next next = opened.it->next(Demand::one());
+      ASSERT_TRUE(next.ok());
+      EXPECT_EQ(*next.value()->row(0).values[0].as<std::int64_t>(), i);
+    }
+  }
+  EXPECT_EQ(witness->alive, 0);
+  EXPECT_GT(witness->rests, 0);
+  EXPECT_EQ(witness->not_woken, 0);
 }
 
 TEST(FromGenerator, ThatFindsNoMemoryTellsSoAndGoesOn) {
