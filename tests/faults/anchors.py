@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import spillway as sw
-from tests.faults.cases import INT, MIB, forked, held, leave, poisoned
+from tests.faults.cases import INT, MIB, forking, grown_since, held, leave, poisoned
 from tests.faults.fault import consume, fault, named, said
 from tests.faults.processes import is_spare, servers_of, workers_of
 
@@ -56,17 +56,18 @@ def tree_bytes() -> int:
 def strings(count: int, epochs: int) -> str:
     names = [f"folder/of/images/{i:012d}.jpg" for i in range(count)]
 
-    def length(name: Any) -> Any:
-        return np.int64(len(name.numpy()))
+    def lengths(batch: Any) -> Any:
+        return np.array([len(name) for name in batch.numpy()])
 
-    ds = sw.Dataset.from_tensor_slices(names).map(length, isolate=True).batch(1000)
+    ds = sw.Dataset.from_tensor_slices(names).batch(100)
+    ds = ds.map(lengths, isolate=True, num_parallel_calls=2)
     before = tree_bytes() / MIB
     peaks: list[float] = []
     for _ in range(epochs):
         peak, seen = 0, 0
         for n, batch in enumerate(ds):
             seen += len(batch)
-            if n % 20 == 0:
+            if n % 200 == 0:
                 peak = max(peak, tree_bytes())
         assert seen == count
         peaks.append(peak / MIB)
@@ -248,8 +249,8 @@ def next_of_iter() -> str:
         assert ints(next(iter(ds))) == list(range(10))
         rounds += 1
     gc.collect()
-    after, grown = held(), max(0, tree_bytes() - bytes_before)
-    threads, fds = max(0, after[0] - before[0]), max(0, after[1] - before[1])
+    grown = max(0, tree_bytes() - bytes_before)
+    threads, fds, _ = grown_since(before)
     assert threads == 0 and fds == 0 and grown < 16 * MIB, (threads, fds, grown)
     return f"{rounds} rounds, thr +{threads}, fds +{fds}, RSS +{grown / MIB:.0f} MiB"
 
@@ -321,7 +322,7 @@ def generator_raises() -> str:
     best="DataLoader, Grain: [unrelated] child ok, parent 1000/1000 [uses_it] child got a batch",
 )
 def forks() -> str:
-    return "[unrelated] child ok [uses_it] " + forked()
+    return forking(COUNT)
 
 
 @fault(
@@ -359,8 +360,7 @@ def exceptions_in_the_body() -> str:
             body(n)
     got = ints(ds)
     assert got == list(range(COUNT))
-    after = held()
-    threads, fds = max(0, after[0] - before[0]), max(0, after[1] - before[1])
+    threads, fds, _ = grown_since(before)
     assert threads == fds == 0, (threads, fds)
     return f"{len(got)}/1000, thr +{threads}, fds +{fds}"
 

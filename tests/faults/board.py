@@ -51,7 +51,15 @@ class Board:
     def stopped(self) -> bool:
         return bool(self._numbers[9])
 
+    @property
+    def results(self) -> int:
+        """Elements that arrived so far."""
+        return int(self._numbers[10])
+
     # ---- for the soak
+
+    def arrived(self) -> None:
+        self._numbers[10] += 1
 
     def pause(self, yes: bool) -> None:
         self._numbers[8] = int(yes)

@@ -59,8 +59,10 @@ def said(error: BaseException) -> str:
     name = type(error).__name__
     text = " ".join(text.split())
     text = re.sub(r'File "[^"]*/', 'File "', text)
+    text = re.sub(r"\((?:/[^/ )]+)+/", "(", text)
     text = re.sub(r"0x[0-9a-f]+", "0x…", text)
     text = re.sub(r"worker \d+", "worker 4711", text)
+    text = re.sub(r"; it held [\d.]+ .?i?B when last seen", "", text)  # not always sampled
     return f"{name}: {text}"
 
 
@@ -77,7 +79,8 @@ def named(error: Any, *, index: int) -> str:
 
 
 NUMBERS = re.compile(
-    r"\d+(\.\d+)?(?= ?(?:MiB|GiB|KiB|MB|ms|s\b|%))|(?<=kill of its cgroup )\d+ -> \d+"
+    r"\d+(\.\d+)?(?= ?(?:MiB|GiB|KiB|MB|ms|s\b|elements\b))|(?<=kill of its cgroup )\d+ -> \d+"
+    r"|(?<=line )\d+|(?<=by element )\d+"
 )
 
 

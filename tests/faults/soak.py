@@ -158,9 +158,10 @@ class Soak:
                     died = died or board.time_of(seen)
                     seen = kills
             got.append(print_of(value))
+            board.arrived()
             if time.monotonic() - self._spoken > REPORT_S:
                 self._spoken = time.monotonic()
-                print(f"soak: {self.totals.line()}", flush=True)
+                print(f"soak: {self.totals.line()}; this round {len(got)}", flush=True)
         return got
 
     def _compare(self, kind: Kind, expected: list[int], got: list[int]) -> None:

@@ -179,7 +179,7 @@ def pack_exception(error: BaseException) -> bytes:
     state = {k: v for k, v in vars(error).items() if k != "__notes__" and _packable(v)}
     given = error.args
     if isinstance(error, OSError) and type(error).__module__ == "builtins":
-        given = error.__reduce__()[1]  # with the file's name
+        given = tuple(error.__reduce__()[1])  # with the file's name
     args = tuple(a if _packable(a) else repr(a) for a in given)
     for cls in type(error).__mro__:
         if issubclass(cls, BaseException) and _packable(cls):
