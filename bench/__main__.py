@@ -1,4 +1,4 @@
-"""Dispatch `python -m bench NAME ...` to a suite: `engine`, `functions`, `files`, `images` or `workers`."""
+"""Dispatch `python -m bench NAME ...` to a suite: engine, functions, files, images or workers."""
 
 import sys
 

@@ -45,7 +45,7 @@ def steadily(make: Make, case: Case) -> tuple[int, float, float, float]:
     """One epoch: elements, wall and CPU seconds after the first one, ms until it."""
     begin, count = time.perf_counter(), 0
     first = cpu = 0.0
-    for count, _ in enumerate(make(case), 1):  # noqa: B007
+    for count, _ in enumerate(make(case), 1):
         if count == 1:
             cpu, first = usage.cpu_s(), time.perf_counter()
     return count, time.perf_counter() - first, usage.cpu_s() - cpu, (first - begin) * 1e3

@@ -71,7 +71,7 @@ def compute(i: Any) -> NDArray[np.int64]:
     total = int(i)
     for step in range(_LOOPS):
         total = (total + step * step) & 0xFFFFFFFF
-    return np.int64(total)
+    return np.asarray(total, np.int64)
 
 
 def make_small(i: Any) -> NDArray[np.int64]:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import spillway as sw
-
 from bench.tasks import Pipeline
 from bench.worker_tasks import BATCH, WORKERS, WorkerCase, compute, make_array, make_small
 

@@ -177,7 +177,7 @@ def pack_exception(error: BaseException) -> bytes:
     """An exception as bytes: its class, arguments, attributes and traceback, as far as they go."""
     text = "".join(traceback.format_exception(error))
     state = {k: v for k, v in vars(error).items() if k != "__notes__" and _packable(v)}
-    given = error.args
+    given: tuple[Any, ...] = error.args
     if isinstance(error, OSError) and type(error).__module__ == "builtins":
         given = tuple(error.__reduce__()[1])  # with the file's name
     args = tuple(a if _packable(a) else repr(a) for a in given)
