@@ -147,7 +147,7 @@ TEST_F(Sandbox, WhatOnlyIntrudersDoEndsTheProcessAndIsNamed) {
       {"connect (42)",
        [] {
          const sockaddr_in where{};
-         connect(0, reinterpret_cast<const sockaddr*>(&where), sizeof(where));
+         (void)connect(0, reinterpret_cast<const sockaddr*>(&where), sizeof(where));
        }},
       {"execve (59)",
        [] {

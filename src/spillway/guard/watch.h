@@ -22,7 +22,7 @@ struct GuardRules {
   WorkerKind kind{};  // of the workers it runs in
   // Which of the front's random generators it may draw from: they are seeded for each element.
   std::uint8_t draws = 0;
-  std::optional<std::uint64_t> seed{};  // of the pipeline; none: every pass draws one
+  std::optional<std::uint64_t> seed = std::nullopt;  // of the pipeline; none: every pass draws one
 };
 
 // Looks at a worker while its answer is waited for: Channel's `give_up`. Ends it at its deadline,

@@ -27,7 +27,7 @@ struct WorkerKind {
   // Enters a sandbox as soon as it has loaded what it is to run. What it says is a stranger's word:
   // nothing of it is unpickled, and results are copied out of the memory that it can write to.
   bool sandboxed = false;
-  std::vector<std::string> folders{};  // that it may read; empty: any
+  std::vector<std::string> folders;  // that it may read; empty: any
   bool operator==(const WorkerKind&) const = default;
 };
 

@@ -98,7 +98,7 @@ std::string host_name() {
 template <std::size_t N>
 void put(std::array<char, N>& to, std::string_view text) {
   const std::size_t size = std::min(text.size(), N - 1);
-  std::memcpy(to.data(), text.data(), size);
+  text.copy(to.data(), size);
   to[size] = 0;
 }
 

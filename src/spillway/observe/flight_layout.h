@@ -20,7 +20,7 @@ inline constexpr std::size_t kHolders = 4;
 inline constexpr std::size_t kDetailWords = 14;
 
 // What a thread is at. Nothing: it is not there.
-enum class Phase : std::uint32_t {
+enum class Phase : std::uint8_t {
   kNone,
   kConsumer,   // waits for the next element of a pipeline
   kFunction,   // in a user's function

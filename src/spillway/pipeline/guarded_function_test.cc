@@ -287,7 +287,8 @@ TEST_F(Guarded, KillsAtRandomLoseNothing) {
 
 TEST_F(Guarded, WorkersOfOneKindAreNotTakenForAnother) {
   const auto plain = function("plain:-1");
-  const GuardRules limited{.kind = {.memory_limit = std::size_t{1} << 30U}};
+  GuardRules limited;
+  limited.kind.memory_limit = std::size_t{1} << 30U;
   GuardedFunction other(testing::fn(i64_spec(), nullptr), "plain:-1", pool, limited);
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(call_all(*plain, 10), tenfold(10));
