@@ -539,6 +539,17 @@ def test_an_async_function_runs_in_workers_too() -> None:
     assert ds.audit().skipped == 1
 
 
+def test_rows_of_an_async_function_travel_together_to_workers() -> None:
+    async def rows(x: Any) -> Any:
+        await asyncio.sleep(0)
+        return np.full(20_000 if int(x) % 97 == 0 else 1, int(x), np.int64)
+
+    for calls in (None, 2):
+        got = list(sw.Dataset.range(500).map(rows, num_parallel_calls=calls, isolate=True))
+        assert [int(x[0]) for x in got] == list(range(500))
+        assert [len(x) for x in got] == [20_000 if i % 97 == 0 else 1 for i in range(500)]
+
+
 def test_large_results_are_taken_over_without_a_copy() -> None:
     addresses = set()
 

@@ -92,6 +92,17 @@ def test_good_damaged_and_forged_files_come_out_as_in_this_process(
             assert (mine == theirs).all()
 
 
+@pytest.mark.parametrize("calls", [None, 2])
+def test_rows_of_any_size_travel_together(calls: int | None) -> None:
+    def grow(x: Any) -> Any:
+        return np.full(20_000 if int(x) % 97 == 0 else 1, int(x), np.int64), str(int(x))
+
+    got = list(sw.Dataset.range(500).map(grow, num_parallel_calls=calls, sandbox=True))
+    assert [int(row[0][0]) for row in got] == list(range(500))
+    assert [len(row[0]) for row in got] == [20_000 if i % 97 == 0 else 1 for i in range(500)]
+    assert [bytes(row[1]) for row in got] == [str(i).encode() for i in range(500)]
+
+
 def test_a_traced_function_runs_in_the_worker_too() -> None:
     _native.end_idle_workers()
     before = _native.workers()["started"]

@@ -64,6 +64,20 @@ def test_they_are_the_same_for_any_number_of_workers_and_whatever_dies(seeded: A
         assert _native.workers()["started"] >= started + 4
 
 
+def test_rows_that_travel_together_draw_their_own_whatever_room_they_need(seeded: Any) -> None:
+    def work(x: Any) -> Any:
+        i = int(x)
+        return np.random.rand(20_000 if i % 97 == 0 else i % 7), np.int64(os.getpid())
+
+    def rows(calls: int | None) -> list[bytes]:
+        ds = sw.Dataset.range(2000).map(work, num_parallel_calls=calls, isolate=True)
+        return [np.asarray(row[0]).tobytes() for row in ds]
+
+    alone = rows(None)
+    assert len({row for row in alone if row}) == sum(1 for row in alone if row) > 1700
+    assert rows(2) == alone
+
+
 def test_without_a_seed_every_pass_draws_its_own() -> None:
     ds = sw.Dataset.range(20).map(noise, isolate=True)
     first, second = numbers(ds), numbers(ds)

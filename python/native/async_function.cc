@@ -43,6 +43,14 @@ class AsyncFunction final : public PyFunction,
   }
 
   Outcome call(const Chunk& rows, const CallContext& context) override {
+    return await_all(rows, context, nullptr);
+  }
+  Outcome call_into(const Chunk& rows, const CallContext& context, RowSink& sink) override {
+    return await_all(rows, context, &sink);
+  }
+
+ private:
+  Outcome await_all(const Chunk& rows, const CallContext& context, RowSink* sink) {
     Outcome outcome;
     std::vector<Row> results;
     StructurePtr structure;
@@ -58,13 +66,15 @@ class AsyncFunction final : public PyFunction,
       }
       structure = one.out.structure();
       bytes += one.out.footprint();
-      results.push_back(one.out.row(0));
+      Row row = one.out.row(0);
+      if (sink != nullptr && sink->add(structure, row.values)) continue;
+      results.push_back(std::move(row));
+      if (sink != nullptr) break;
     }
     if (!results.empty()) outcome.out = Chunk::from_rows(structure, std::move(results));
     return outcome;
   }
 
- private:
   // Without the GIL; nobody on the loop's own thread gets here (refused_on_loop).
   Outcome wait_for(Chunk row, const CallContext& context) {
     const auto answer = std::make_shared<Answer>();

@@ -74,10 +74,20 @@ void refuse_coroutine(PyObject* result) {
 }  // namespace
 
 Function::Outcome PyFunction::call(const Chunk& rows, const CallContext& context) {
+  return call_all(rows, context, nullptr);
+}
+
+Function::Outcome PyFunction::call_into(const Chunk& rows, const CallContext& context,
+                                        RowSink& sink) {
+  return call_all(rows, context, &sink);
+}
+
+Function::Outcome PyFunction::call_all(const Chunk& rows, const CallContext& context,
+                                       RowSink* sink) {
   const WithGil gil;
   Outcome outcome;
   StructurePtr known = known_output();
-  Collector collector(known, rows.rows(), context.account);
+  Collector collector(known, sink == nullptr ? rows.rows() : 1, context.account);
   std::size_t bytes = 0;
   for (std::int64_t i = 0; i < rows.rows(); ++i) {
     if (i > 0 && (bytes >= context.bytes || now_ns() >= context.deadline_ns)) break;
@@ -94,7 +104,9 @@ Function::Outcome PyFunction::call(const Chunk& rows, const CallContext& context
     }
     if (known == nullptr) known = learn(taken.structure);
     for (const Tensor& value : taken.values) bytes += value.bytes();
+    if (sink != nullptr && sink->add(known, taken.values)) continue;
     collector.add(std::move(taken.values));
+    if (sink != nullptr) break;
   }
   outcome.out = std::move(collector).finish(known);
   return outcome;

@@ -6,11 +6,12 @@
 #include "objects.h"
 #include "spillway/base/mutex.h"
 #include "spillway/pipeline/function.h"
+#include "spillway/pipeline/row_sink.h"
 
 namespace spillway::python {
 
 // A Python callable behind the engine's seam: called with Tensors (or NumPy's values), once a row.
-class PyFunction : public Function {
+class PyFunction : public Function, public SinkingFunction {
  public:
   PyFunction(Ref callable, StructurePtr output, std::string code, std::string name, bool numpy,
              std::string why)
@@ -23,6 +24,7 @@ class PyFunction : public Function {
         why_(std::move(why)) {}
 
   Outcome call(const Chunk& rows, const CallContext& context) override;
+  Outcome call_into(const Chunk& rows, const CallContext& context, RowSink& sink) override;
   StructurePtr output() const override { return declared_; }
   std::string code() const override { return code_; }
   std::string name() const override { return name_; }
@@ -43,6 +45,8 @@ class PyFunction : public Function {
   StructurePtr learn(const StructurePtr& first);
 
  private:
+  Outcome call_all(const Chunk& rows, const CallContext& context, RowSink* sink);
+
   const std::shared_ptr<void> callable_;
   const StructurePtr declared_;
   Mutex mutex_;

@@ -127,6 +127,8 @@ Function::Outcome call_rows(Stage& stage, Function& function, const Chunk& rows,
     const std::int64_t made = outcome.out.rows();
     if (made > 0) parts.push_back(std::move(outcome.out));
     done += made;
+    // A function in another process may leave rows on its own account.
+    if (outcome.error.ok() && demand == nullptr && made > 0) continue;
     if (outcome.error.ok()) break;
     outcome = settle_row(stage, function, rows, done, first_index + done, epoch,
                          std::move(outcome.error));

@@ -1,6 +1,7 @@
 #include "spillway/pipeline/guarded_function.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -23,12 +24,14 @@ constexpr int kMostKills = 1000;  // from outside, of workers at one element
 constexpr std::size_t kMostBlamed = 4096;
 constexpr std::size_t kLeastRoom = 16 * 1024;
 constexpr std::int64_t kCallNs = 5'000'000;  // results wait no longer for those after them
+constexpr std::int64_t kTogetherNs = 2'000'000;
+constexpr std::size_t kTogetherBytes = 4 * kMiB;
+constexpr std::int64_t kMostTogether = 4096;
 
 // What the two sides have told each other so far.
 struct Conversation {
   RowSender sender;
   RowReceiver receiver;
-  std::size_t room = kLeastRoom;  // that the last results took
 };
 
 Conversation& conversation_with(WorkerProcess& worker) {
@@ -67,23 +70,63 @@ std::string GuardedFunction::why() const {
   return inner.empty() ? why : why + "; " + inner;
 }
 
+int GuardedFunction::most_calls() const {
+  return rules_.most > 0 ? rules_.most : Workers::usable_cpus();
+}
+
+std::int64_t GuardedFunction::rows_together() const {
+  const std::int64_t ns = row_ns_;
+  if (ns == 0) return 1;
+  const auto fit = static_cast<std::int64_t>(kTogetherBytes / std::max<std::size_t>(row_bytes_, 1));
+  return std::clamp<std::int64_t>(std::min({kTogetherNs / ns, fit, together_.load()}), 1,
+                                  kMostTogether);
+}
+
+// A faster row counts at once, a slower one by and by: on a busy machine most calls look slow. Too
+// many at a time do no harm, for a worker answers after kCallNs with what it has. Never more than
+// twice as many as were seen to go well.
+void GuardedFunction::note_time(std::int64_t rows, std::int64_t ns) {
+  if (rows == 0) return;
+  const std::int64_t now = std::max<std::int64_t>(ns / rows, 1);
+  const std::int64_t before = row_ns_;
+  row_ns_ = before == 0 || now <= before ? now : before + (std::min(now, 8 * before) - before) / 4;
+  together_ = std::max<std::int64_t>(together_, std::min(2 * rows, kMostTogether));
+}
+
+void GuardedFunction::note_bytes(std::int64_t rows, std::size_t bytes) {
+  if (rows == 0) return;
+  const std::size_t now = bytes / static_cast<std::size_t>(rows) + 1;
+  row_bytes_ = std::max(now, row_bytes_ - row_bytes_ / 4);
+}
+
+std::size_t GuardedFunction::room_for(std::int64_t rows) const {
+  const std::size_t one = row_bytes_;
+  const std::size_t all = one * static_cast<std::size_t>(rows);
+  return std::clamp(all, kLeastRoom, std::max(one, 2 * kTogetherBytes));
+}
+
+// The eldest element that waits comes first (R3).
 class GuardedFunction::Turn {
  public:
-  Turn(GuardedFunction& function, const std::atomic<bool>* stop) : function_(function) {
-    const int most = function_.rules_.most > 0 ? function_.rules_.most : Workers::usable_cpus();
+  Turn(GuardedFunction& function, const CallContext& context) : function_(function) {
+    const Element first(context.epoch, context.first_index);
+    const int most = function_.most_calls();
     const MutexLock lock(function_.mutex_);
-    while (function_.running_ >= most) {
-      if ((stop != nullptr && *stop) || interrupted()) return;
+    const auto place = function_.waiting_.insert(first);
+    while (function_.running_ >= most || place != function_.waiting_.begin()) {
+      if ((context.stop != nullptr && *context.stop) || interrupted()) break;
       function_.ended_.wait_for(function_.mutex_, std::chrono::milliseconds(20));
     }
-    ++function_.running_;
-    came_ = true;
+    came_ = function_.running_ < most && place == function_.waiting_.begin();
+    if (came_) ++function_.running_;
+    function_.waiting_.erase(place);
+    if (!function_.waiting_.empty()) function_.ended_.notify_all();
   }
   ~Turn() {
     if (!came_) return;
     const MutexLock lock(function_.mutex_);
     --function_.running_;
-    function_.ended_.notify_all();
+    if (!function_.waiting_.empty()) function_.ended_.notify_all();
   }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
@@ -95,7 +138,7 @@ class GuardedFunction::Turn {
 };
 
 Function::Outcome GuardedFunction::call(const Chunk& rows, const CallContext& context) {
-  const Turn turn(*this, context.stop);
+  const Turn turn(*this, context);
   if (turn.came()) return call_in_turn(rows, context);
   Outcome stopped;
   stopped.error = cancelled();
@@ -162,7 +205,7 @@ GuardedFunction::Answer GuardedFunction::ask(WorkerProcess& worker, const Chunk&
   worker.beat().row = -1;
   SharedMemory& memory = worker.memory();
   answer.input = memory.take(context.account, RowSender::room_for(rows));
-  answer.room = memory.take(context.account, talk.room);
+  answer.room = memory.take(context.account, room_for(rows.rows()));
   if (!answer.input || !answer.room) {
     answer.outcome.error = out_of_resource("shared memory: no address is left for ",
                                            format_bytes(RowSender::room_for(rows)));
@@ -183,15 +226,23 @@ GuardedFunction::Answer GuardedFunction::ask(WorkerProcess& worker, const Chunk&
   if (!answer.outcome.error.ok()) return answer;
 
   std::string got;
-  const bool known = worker.knows(id_) || load(worker, watch);
-  if (!known || !exchange(worker, watch, context.account, message.bytes(), answer.room, got)) {
+  const bool known = worker.knows(id_);
+  const std::int64_t begun = now_ns();
+  if ((!known && !load(worker, watch)) ||
+      !exchange(worker, watch, context.account, message.bytes(), answer.more, got)) {
     answer.died = true;
     answer.stopped = watch.stopped();
     answer.stack = watch.stack();
     return answer;
   }
-  talk.room = answer.room.bytes().size();
-  answer.outcome = read_answer(worker, got, context.account, std::move(answer.room), answer.input);
+  read_answer(worker, got, context.account, answer);
+  const std::int64_t made = answer.outcome.out.rows();
+  if (made > rows.rows() || (made == 0 && answer.outcome.error.ok())) {
+    answer.outcome.out = Chunk();
+    answer.outcome.error = internal_bug("a worker answered for ", made, " rows of ", rows.rows());
+  }
+  // The first call of a worker loads what the function needs.
+  if (known) note_time(made, now_ns() - begun);
   return answer;
 }
 
@@ -204,30 +255,49 @@ bool GuardedFunction::load(WorkerProcess& worker, Watch& watch) {
   return worker.channel().send(message.bytes(), std::ref(watch)) == Channel::Got::kAll;
 }
 
-Function::Outcome GuardedFunction::read_answer(WorkerProcess& worker, const std::string& answer,
-                                               const AccountPtr& account, SharedMemory::Piece room,
-                                               SharedMemory::Piece& input) {
-  Outcome outcome;
-  MessageReader in(answer);
+void GuardedFunction::read_rows(WorkerProcess& worker, MessageReader& in, const AccountPtr& account,
+                                SharedMemory::Piece room, Answer& answer) {
+  RowReceiver& receiver = conversation_with(worker).receiver;
+  MessageReader rows(in.text());
+  // Who took over a worker in its sandbox may still write to the room.
+  auto made = worker.kind().sandboxed ? receiver.copy(rows, account, std::move(room))
+                                      : receiver.own(rows, account, std::move(room));
+  Outcome& outcome = answer.outcome;
+  if (!made.ok()) {
+    if (outcome.error.ok()) outcome.error = std::move(made).status();
+    return;
+  }
+  note_bytes(made.value().rows(), receiver.used());
+  if (outcome.out.rows() == 0) {
+    outcome.out = std::move(made).value();
+    return;
+  }
+  if (made.value().columns().size() != outcome.out.columns().size()) {
+    outcome.error = internal_bug("a worker answered with rows of two kinds");
+    return;
+  }
+  const StructurePtr structure = outcome.out.structure();
+  outcome.out = join_rows(structure, std::array{std::move(outcome.out), std::move(made).value()});
+}
+
+void GuardedFunction::read_answer(WorkerProcess& worker, const std::string& got,
+                                  const AccountPtr& account, Answer& answer) {
+  MessageReader in(got);
   in.get<WorkerVerb>();
+  // First what went into the room as it was made, then what had no place there.
   if (in.get<std::uint8_t>() != 0) {
-    MessageReader rows(in.text());
-    RowReceiver& receiver = conversation_with(worker).receiver;
-    auto made = worker.kind().sandboxed ? receiver.copy(rows, account, std::move(room))
-                                        : receiver.own(rows, account, std::move(room));
-    if (made.ok()) {
-      outcome.out = std::move(made).value();
-    } else {
-      outcome.error = std::move(made).status();
-    }
+    read_rows(worker, in, account, std::move(answer.room), answer);
+  }
+  if (in.get<std::uint8_t>() != 0) {
+    read_rows(worker, in, account, std::move(answer.more ? answer.more : answer.room), answer);
   }
   // Bytes that the user's code still refers to in the worker are not given to anybody else.
-  if (in.get<std::uint8_t>() != 0) worker.keep(std::move(input));
+  if (in.get<std::uint8_t>() != 0) worker.keep(std::move(answer.input));
+  Outcome& outcome = answer.outcome;
   outcome.cpu_ns = in.get<std::int64_t>();
   Status error = read_status(in, !worker.kind().sandboxed);
   if (!in.ok()) error = internal_bug("a worker's answer arrived damaged");
   if (outcome.error.ok()) outcome.error = std::move(error);
-  return outcome;
 }
 
 Scene GuardedFunction::scene_of(const Chunk& rows, const CallContext& context, const Blame& blame,

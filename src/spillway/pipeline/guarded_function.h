@@ -1,10 +1,13 @@
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "spillway/base/mutex.h"
+#include "spillway/guard/message.h"
 #include "spillway/guard/pass_seeds.h"
 #include "spillway/guard/watch.h"
 #include "spillway/pipeline/function.h"
@@ -31,6 +34,12 @@ class GuardedFunction final : public Function {
   bool holds_interpreter() const override { return true; }
   std::string why() const override;
 
+  // How many rows had better travel together: as many as take about two milliseconds and fill a few
+  // MiB, by what the last calls took. One before anything is known.
+  std::int64_t rows_together() const;
+  // Calls at a time, each in a worker of its own.
+  int most_calls() const;
+
  private:
   struct Answer {
     Outcome outcome;
@@ -40,15 +49,21 @@ class GuardedFunction final : public Function {
     // What the worker was lent: nobody else's before it is known to be dead.
     SharedMemory::Piece input;
     SharedMemory::Piece room;
+    SharedMemory::Piece more;  // for results that `room` had no place for
   };
   // A place among the calls that may run at a time.
   class Turn;
   Outcome call_in_turn(const Chunk& rows, const CallContext& context);
   Answer ask(WorkerProcess& worker, const Chunk& rows, const CallContext& context);
   bool load(WorkerProcess& worker, Watch& watch);
-  static Outcome read_answer(WorkerProcess& worker, const std::string& answer,
-                             const AccountPtr& account, SharedMemory::Piece room,
-                             SharedMemory::Piece& input);
+  void read_answer(WorkerProcess& worker, const std::string& got, const AccountPtr& account,
+                   Answer& answer);
+  // One part of the results, in the room where they lie.
+  void read_rows(WorkerProcess& worker, MessageReader& in, const AccountPtr& account,
+                 SharedMemory::Piece room, Answer& answer);
+  std::size_t room_for(std::int64_t rows) const;
+  void note_time(std::int64_t rows, std::int64_t ns);
+  void note_bytes(std::int64_t rows, std::size_t bytes);
 
   using Element = std::pair<std::int64_t, std::int64_t>;  // epoch, index
   // What is held against an element.
@@ -68,9 +83,14 @@ class GuardedFunction final : public Function {
   const GuardRules rules_;
   PassSeeds seeds_;
   const std::uint64_t id_;
+  // What a row took lately; from any thread, only estimates. 0: nothing known.
+  std::atomic<std::int64_t> row_ns_{0};
+  std::atomic<std::size_t> row_bytes_{0};
+  std::atomic<std::int64_t> together_{1};
   Mutex mutex_;
   CondVar ended_;
   int running_ SW_GUARDED_BY(mutex_) = 0;
+  std::multiset<Element> waiting_ SW_GUARDED_BY(mutex_);  // for their turn
   std::map<Element, Blame> blamed_ SW_GUARDED_BY(mutex_);
 };
 

@@ -10,9 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
+#include "spillway/base/bytes.h"
+#include "spillway/base/clock.h"
 #include "spillway/base/test_point.h"
 #include "spillway/pipeline/worker_loop.h"
 #include "spillway/testing/pipelines.h"
@@ -29,6 +32,7 @@ using testing::Values;
 struct Shared {
   std::atomic<int> calls{0};
   std::atomic<int> deaths{0};
+  std::atomic<bool> open{false};  // lets "gate" pass
 };
 Shared& shared() {
   static auto* const kPlace =
@@ -38,15 +42,67 @@ Shared& shared() {
 
 bool first_time() { return shared().deaths.fetch_add(1) == 0; }
 
-// What workers can do, by the name that travels: "kind:element".
+// Hands the results of another function over one by one, as the front's own functions do.
+class OneByOne final : public Function, public SinkingFunction {
+ public:
+  explicit OneByOne(FunctionPtr inner) : inner_(std::move(inner)) {}
+  Outcome call(const Chunk& rows, const CallContext& context) override {
+    return inner_->call(rows, context);
+  }
+  Outcome call_into(const Chunk& rows, const CallContext& context, RowSink& sink) override {
+    Outcome outcome;
+    for (std::int64_t i = 0; i < rows.rows(); ++i) {
+      if (i > 0 && now_ns() >= context.deadline_ns) break;
+      if (context.at != nullptr) *context.at = i;
+      outcome = inner_->call(rows.slice(i, i + 1), {context.account, context.first_index + i, 0});
+      if (!outcome.error.ok()) break;
+      if (!sink.add(inner_->output(), outcome.out.row(0).values)) break;
+      outcome.out = Chunk();
+    }
+    return outcome;
+  }
+  StructurePtr output() const override { return inner_->output(); }
+  std::string code() const override { return ""; }
+  std::string name() const override { return inner_->name(); }
+  bool holds_interpreter() const override { return true; }
+
+ private:
+  const FunctionPtr inner_;
+};
+
+// Vectors of `items` items.
+FunctionPtr wide(std::int64_t items) {
+  static Budget budget(std::size_t{256} << 20U);
+  static const AccountPtr kAccount = budget.open_account("wide");
+  return testing::fn(Structure::tensor(DType::kInt64, Shape({kUnknownDim})),
+                     [items](const Values& in) -> Result<Values> {
+                       const std::int64_t x = *in[0].as<std::int64_t>();
+                       SW_ASSIGN(Tensor out, make_tensor(kAccount, DType::kInt64, Shape({items})));
+                       std::fill_n(reinterpret_cast<std::int64_t*>(out.mutable_data()), items,
+                                   x * 10);
+                       return Values{std::move(out)};
+                     });
+}
+
+// What workers can do, by the name that travels: "kind:element", and with "one by one " in front
+// of it the same in a stream.
 FunctionPtr load_by_name(std::string_view name) {
+  constexpr std::string_view kOneByOne = "one by one ";
+  if (name.starts_with(kOneByOne)) {
+    return std::make_shared<OneByOne>(load_by_name(name.substr(kOneByOne.size())));
+  }
   const std::size_t colon = name.find(':');
   const std::string kind(name.substr(0, colon));
   const std::int64_t at = std::stoll(std::string(name.substr(colon + 1)));
+  if (kind == "wide") return wide(at);
   return testing::fn(i64_spec(), [kind, at](const Values& in) -> Result<Values> {
     ++shared().calls;
     if (kind == "slow") usleep(100);
     const std::int64_t x = *in[0].as<std::int64_t>();
+    if (kind == "gate") {
+      if (x > at - 10) usleep(6'000);  // longer than a call goes on
+      while (x == at && !shared().open) usleep(1'000);
+    }
     if (x == at) {
       if (kind == "segv") raise(SIGSEGV);
       if (kind == "kill once" && first_time()) raise(SIGKILL);
@@ -124,6 +180,7 @@ class Guarded : public ::testing::Test {
   void SetUp() override {
     shared().calls = 0;
     shared().deaths = 0;
+    shared().open = false;
   }
   static Chunk numbers(std::int64_t first, std::int64_t count) {
     std::vector<Row> rows;
@@ -306,6 +363,77 @@ TEST_F(Guarded, ADeathTellsElementStageAndWhatWasRunAgain) {
   EXPECT_THAT(text, HasSubstr("attempt 2"));
   EXPECT_THAT(text, HasSubstr("The 7 before it that were lost with a worker were run again."));
   EXPECT_EQ(errors[0].info().attempts, 2);
+}
+
+// The same for functions that hand rows over as they are made.
+TEST_F(Guarded, RowsInAStreamAreGuardedAlike) {
+  struct Case {
+    std::string travels;
+    std::int64_t bad;
+  };
+  for (const Case& one : {Case{"plain:-1", -1}, Case{"fail:7", 7}, Case{"segv:7", 7},
+                          Case{"segv once:7", -1}, Case{"kill once:7", -1}, Case{"exit:0", 0}}) {
+    SetUp();
+    errors.clear();
+    const auto guarded = function("one by one " + one.travels);
+    EXPECT_EQ(call_all(*guarded, 20), tenfold(20, one.bad)) << one.travels;
+    EXPECT_EQ(errors.size(), one.bad < 0 ? 0U : 1U) << one.travels;
+  }
+  for (const std::string point : {"worker has a call", "worker has results",
+                                  "worker writes results", "worker has answered"}) {
+    SetUp();
+    errors.clear();
+    EXPECT_EQ(call_all(*function("one by one plain:-1", {}, point), 50), tenfold(50)) << point;
+    EXPECT_TRUE(errors.empty()) << point;
+  }
+}
+
+// A worker leaves what has no place in its room: the first row that has none still arrives.
+TEST_F(Guarded, RowsOfAnySizeArriveInTheRoomsTheyNeed) {
+  for (const std::string how : {"", "one by one "}) {
+    const auto guarded = function(how + "wide:20000");
+    EXPECT_EQ(call_all(*guarded, 100), tenfold(100)) << how;
+    EXPECT_LE(static_cast<std::size_t>(guarded->rows_together()),
+              4 * kMiB / (20'000 * sizeof(std::int64_t)))
+        << how;
+    EXPECT_EQ(account->held(), 0U);
+  }
+}
+
+TEST_F(Guarded, RowsTravelTogetherOnlyAsFarAsTheyAreQuick) {
+  const auto guarded = function("one by one plain:-1");
+  EXPECT_EQ(guarded->rows_together(), 1);
+  call_all(*guarded, 1);  // brings the function along: says nothing
+  EXPECT_EQ(guarded->rows_together(), 1);
+  call_all(*guarded, 3);
+  EXPECT_LE(guarded->rows_together(), 6);
+}
+
+// Rows that a worker has answered with are handed on while the rest of their call is awaited.
+TEST_F(Guarded, FinishedRowsAreNotWithheldBehindASlowOne) {
+  constexpr std::int64_t kGate = 1000;
+  const auto guarded = function("one by one gate:1000", {.timeout_s = 60, .most = 2});
+  std::int64_t seen = 0;
+  {
+    const auto mapped = testing::node("map",
+                                      {{"map_func", std::static_pointer_cast<Function>(guarded)},
+                                       {"num_parallel_calls", Value(std::int64_t{2})}},
+                                      {testing::range(kGate + 10)});
+    const testing::Opened opened = testing::open(mapped, budget);
+    for (;;) {
+      const Next next = opened.it->next(Demand().with_rows(64));
+      ASSERT_TRUE(next.ok()) << next.error().message();
+      if (!next.value()) break;
+      for (std::int64_t i = 0; i < next.value()->rows(); ++i, ++seen) {
+        ASSERT_EQ(*next.value()->row(i).values[0].as<std::int64_t>(), seen * 10);
+      }
+      // The row at the gate waits for those a few before it to be here.
+      if (seen >= kGate - 4) shared().open = true;
+    }
+  }
+  EXPECT_EQ(seen, kGate + 10);
+  // The threads that called let go of the budget before it goes.
+  while (guarded.use_count() > 1) std::this_thread::yield();
 }
 
 TEST_F(Guarded, NothingIsHeldWhenAllIsDone) {

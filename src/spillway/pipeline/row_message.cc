@@ -13,6 +13,9 @@ namespace {
 constexpr std::size_t kAlone = 64 * 1024;  // from here on a tensor has its own pages
 constexpr std::size_t kMostDims = 64;
 
+// How tensors follow each other in a message.
+enum class Order : std::uint8_t { kByColumn, kByRow };
+
 Status damaged(std::string_view what) {
   return internal_bug("a message between processes is damaged: ", what);
 }
@@ -20,7 +23,8 @@ Status damaged(std::string_view what) {
 // Lays pieces out: small ones side by side, then the large ones, each on pages of its own.
 class Layout {
  public:
-  explicit Layout(std::size_t small) : large_(SharedMemory::rounded(small)) {}
+  explicit Layout(std::size_t small, std::size_t small_used = 0, std::size_t large_used = 0)
+      : small_(small_used), large_(std::max(large_used, SharedMemory::rounded(small))) {}
   static std::size_t small_step(std::size_t bytes) {
     return (bytes + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment;
   }
@@ -28,9 +32,11 @@ class Layout {
     if (bytes < kAlone) return std::exchange(small_, small_ + small_step(bytes));
     return std::exchange(large_, large_ + SharedMemory::rounded(bytes));
   }
+  std::size_t small_end() const { return small_; }
+  std::size_t large_end() const { return large_; }
 
  private:
-  std::size_t small_ = 0;
+  std::size_t small_;
   std::size_t large_;
 };
 
@@ -83,9 +89,8 @@ Sizes sizes_of(const Chunk& rows) {
 // Copies a tensor to its place and says where that is.
 class TensorWriter {
  public:
-  TensorWriter(std::size_t small, std::uint64_t offset, std::span<std::byte> room,
-               MessageWriter& out)
-      : offset_(offset), room_(room), out_(out), layout_(small) {}
+  TensorWriter(Layout layout, std::uint64_t offset, std::span<std::byte> room, MessageWriter& out)
+      : offset_(offset), room_(room), out_(out), layout_(layout) {}
 
   void write(const Tensor& tensor) {
     out_.add(tensor.dtype()).add(static_cast<std::uint64_t>(tensor.shape().rank()));
@@ -96,6 +101,7 @@ class TensorWriter {
       std::memcpy(to, tensor.data(), tensor.bytes());
     }
   }
+  const Layout& layout() const { return layout_; }
 
  private:
   std::byte* place(std::size_t bytes) {
@@ -153,16 +159,12 @@ Status RowSender::add(const Chunk& rows, std::uint64_t offset, std::span<std::by
     }
   });
   SW_RETURN_IF_ERROR(refused);
-  const bool news = rows.structure() != told_;
-  out.add(static_cast<std::uint8_t>(news ? 1 : 0));
-  if (news) {
-    told_ = rows.structure();
-    write_structure(told_, out);
-  }
+  tell(rows.structure(), out);
   const std::size_t small = sizes_of(rows).small;
   out.add(static_cast<std::uint64_t>(small));
   out.add(rows.rows()).add(static_cast<std::uint64_t>(rows.columns().size()));
-  TensorWriter writer(small, offset, room, out);
+  out.add(Order::kByColumn);
+  TensorWriter writer(Layout(small), offset, room, out);
   for (const Column& column : rows.columns()) {
     out.add(static_cast<std::uint8_t>(column.is_block() ? 1 : 0));
     if (column.is_block()) {
@@ -172,6 +174,48 @@ Status RowSender::add(const Chunk& rows, std::uint64_t offset, std::span<std::by
     }
   }
   return {};
+}
+
+void RowSender::tell(const StructurePtr& structure, MessageWriter& out) {
+  const bool news = structure != told_;
+  out.add(static_cast<std::uint8_t>(news ? 1 : 0));
+  if (!news) return;
+  told_ = structure;
+  write_structure(told_, out);
+}
+
+void RowSender::add(const RowStream& rows, MessageWriter& out) {
+  tell(rows.structure_, out);
+  const bool large = rows.large_end_ > rows.small_;
+  out.add(static_cast<std::uint64_t>(large ? rows.small_ : rows.small_used_));
+  out.add(rows.rows_).add(static_cast<std::uint64_t>(rows.structure_->components()));
+  out.add(Order::kByRow).append(rows.places_);
+}
+
+bool RowStream::add(const StructurePtr& structure, std::span<const Tensor> values) {
+  Sizes sizes;
+  for (const Tensor& value : values) {
+    if (value.dtype() == DType::kVariant) return false;
+    sizes.add(value);
+  }
+  if (rows_ == 0) structure_ = structure;
+  if (large_end_ == 0 && sizes.large > 0) {
+    // From the first large one on, pages before it are for small ones.
+    const auto like_these = static_cast<std::size_t>(std::max<std::int64_t>(1, most_ - rows_));
+    small_ = SharedMemory::rounded(small_used_ + sizes.small * like_these);
+    large_end_ = small_;
+  }
+  const std::size_t small_room = large_end_ == 0 ? room_.size() : small_;
+  if (structure != structure_ || small_ > room_.size() || sizes.small > small_room - small_used_ ||
+      sizes.large > room_.size() - large_end_) {
+    return false;
+  }
+  TensorWriter writer(Layout(small_, small_used_, large_end_), offset_, room_, places_);
+  for (const Tensor& value : values) writer.write(value);
+  small_used_ = writer.layout().small_end();
+  if (sizes.large > 0) large_end_ = writer.layout().large_end();
+  ++rows_;
+  return true;
 }
 
 namespace {
@@ -248,25 +292,50 @@ Result<Tensor> RowReceiver::read_tensor(MessageReader& in, const AccountPtr& acc
   return make_strings(account, facts.shape, items, Buffer::Ask::kOwed);
 }
 
-Result<Chunk> RowReceiver::read(MessageReader& in, const AccountPtr& account, const Find& find) {
-  const auto rows = in.get<std::int64_t>();
-  const auto columns = in.count(1);
-  if (!in.ok() || rows < 0) return damaged("the number of rows");
+Result<std::vector<Column>> RowReceiver::read_columns(MessageReader& in, std::int64_t rows,
+                                                      std::uint64_t columns, const Tensors& next) {
   std::vector<Column> made;
   for (std::uint64_t c = 0; c < columns; ++c) {
     if (in.get<std::uint8_t>() != 0) {
-      SW_ASSIGN(Tensor block, read_tensor(in, account, find));
+      SW_ASSIGN(Tensor block, next());
       if (block.shape().rank() < 1 || block.shape()[0] != rows) return damaged("a block");
       made.emplace_back(std::move(block));
       continue;
     }
     std::vector<Tensor> each;
     for (std::int64_t i = 0; i < rows; ++i) {
-      SW_ASSIGN(Tensor one, read_tensor(in, account, find));
+      SW_ASSIGN(Tensor one, next());
       each.push_back(std::move(one));
     }
     made.emplace_back(std::move(each));
   }
+  return made;
+}
+
+Result<std::vector<Column>> RowReceiver::read_by_row(MessageReader& in, std::int64_t rows,
+                                                     std::uint64_t columns, const Tensors& next) {
+  std::vector<std::vector<Tensor>> each(columns);
+  for (std::int64_t i = 0; columns > 0 && i < rows; ++i) {
+    for (std::vector<Tensor>& column : each) {
+      SW_ASSIGN(Tensor one, next());
+      column.push_back(std::move(one));
+    }
+  }
+  if (!in.ok()) return damaged("rows");
+  std::vector<Column> made;
+  for (std::vector<Tensor>& column : each) made.emplace_back(std::move(column));
+  return made;
+}
+
+Result<Chunk> RowReceiver::read(MessageReader& in, const AccountPtr& account, const Find& find) {
+  const auto rows = in.get<std::int64_t>();
+  const auto columns = in.count(1);
+  const auto order = in.get<Order>();
+  if (!in.ok() || rows < 0) return damaged("the number of rows");
+  const Tensors next = [&] { return read_tensor(in, account, find); };
+  SW_ASSIGN(std::vector<Column> made, order == Order::kByRow
+                                          ? read_by_row(in, rows, columns, next)
+                                          : read_columns(in, rows, columns, next));
   if (!in.ok() || (told_ != nullptr && told_->components() != made.size())) return damaged("rows");
   return Chunk(told_, rows, std::move(made), Origins());
 }
@@ -295,6 +364,7 @@ Result<Chunk> RowReceiver::copy(MessageReader& in, const AccountPtr& account,
   const std::uint64_t begin = room ? room.offset() : 0;
   const std::span<std::byte> all = room ? room.bytes() : std::span<std::byte>();
   std::size_t left = all.size();  // values do not overlap: no more than that is copied in all
+  used_ = 0;
   return read(in, account, [&](std::uint64_t offset, std::uint64_t bytes) -> Result<Place> {
     if (bytes == 0) return Place{empty(), 0, 0};
     if (offset < begin || offset - begin > all.size() || bytes > all.size() - (offset - begin)) {
@@ -302,6 +372,7 @@ Result<Chunk> RowReceiver::copy(MessageReader& in, const AccountPtr& account,
     }
     if (bytes > left) return damaged("more than its room holds");
     left -= bytes;
+    used_ = std::max(used_, SharedMemory::rounded(offset - begin + bytes));
     SW_ASSIGN(Buffer copied, Buffer::allocate(account, bytes, Buffer::Ask::kOwed));
     std::memcpy(copied.data(), all.data() + (offset - begin), bytes);
     copied.touch();
@@ -318,6 +389,7 @@ Result<Chunk> RowReceiver::own(MessageReader& in, const AccountPtr& account,
   if (small > size) return damaged("a place outside its room");
   BufferPtr together;
   if (small > 0) together = room.split(SharedMemory::rounded(small)).share(small);
+  used_ = SharedMemory::rounded(small);
   return read(in, account, [&](std::uint64_t offset, std::uint64_t bytes) -> Result<Place> {
     if (bytes < kAlone) {
       if (bytes == 0) return Place{together == nullptr ? empty() : together, 0, 0};
@@ -330,6 +402,7 @@ Result<Chunk> RowReceiver::own(MessageReader& in, const AccountPtr& account,
     if (!room || offset != room.offset() || pages > room.bytes().size()) {
       return damaged("a place outside its room");
     }
+    used_ += pages;
     return Place{room.split(pages).share(bytes), 0, bytes};
   });
 }

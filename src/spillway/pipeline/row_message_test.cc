@@ -149,23 +149,89 @@ TEST_F(RowMessage, ViewsKeepWhatTheyShow) {
   EXPECT_EQ(keep.use_count(), 1);
 }
 
+// The rows that a stream over a room of `bytes` takes, and what is said of them.
+std::int64_t stream_rows(const Chunk& rows, const SharedMemory::Piece& room, std::int64_t most,
+                         RowSender& sender, MessageWriter& out) {
+  RowStream stream(room.offset(), room.bytes(), most);
+  for (std::int64_t i = 0; i < rows.rows(); ++i) {
+    if (!stream.add(rows.structure(), rows.row(i).values)) break;
+  }
+  if (stream.rows() > 0) sender.add(stream, out);
+  return stream.rows();
+}
+
+TEST_F(RowMessage, RowsOfAStreamArriveAsTheyWere) {
+  for (const auto& lengths :
+       std::vector<std::vector<std::int64_t>>{{0, 3, 100'000, 1, 40'000, 16'384},
+                                              {16'383, 16'384, 1},
+                                              {100'000, 3, 50'000},
+                                              {1, 2, 3},
+                                              {20'000, 20'000}}) {
+    const Chunk sent = rows(lengths);
+    std::size_t used = 0;
+    for (const bool copied : {false, true}) {
+      SharedMemory::Piece room = memory->take(account, 2 << 20);
+      MessageWriter out;
+      ASSERT_EQ(stream_rows(sent, room, sent.rows(), sender, out), sent.rows());
+      MessageReader in(out.bytes());
+      const auto got = copied ? receiver.copy(in, account, std::move(room))
+                              : receiver.own(in, account, std::move(room));
+      ASSERT_TRUE(got.ok()) << got.error().message();
+      EXPECT_TRUE(in.at_end());
+      expect_same(sent, got.value());
+      if (copied) {
+        EXPECT_EQ(receiver.used(), used);
+      }
+      used = receiver.used();
+      EXPECT_GT(used, 0U);
+      EXPECT_LE(used, std::size_t{2} << 20U);
+    }
+  }
+  EXPECT_EQ(account->held(), 0U);
+}
+
+TEST_F(RowMessage, AStreamTakesWhatItHasRoomForAndNoMore) {
+  const Chunk small = rows({1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
+  const Chunk large = rows({100'000, 100'000, 100'000});
+  const auto taken = [&](const Chunk& sent, std::size_t bytes) {
+    SharedMemory::Piece room = memory->take(account, bytes);
+    RowSender fresh;
+    MessageWriter out;
+    const std::int64_t many = stream_rows(sent, room, sent.rows(), fresh, out);
+    if (many == 0) return many;
+    MessageReader in(out.bytes());
+    RowReceiver other;
+    const auto got = other.own(in, account, std::move(room));
+    EXPECT_TRUE(got.ok());
+    if (got.ok()) expect_same(sent.slice(0, many), got.value());
+    return many;
+  };
+  EXPECT_EQ(taken(small, 4096), 16);  // four cache lines a row
+  EXPECT_EQ(taken(large, 4096), 0);
+  EXPECT_EQ(taken(large, std::size_t{1} << 20U), 2);
+}
+
 // Every byte of a message is changed, one at a time, and every length is cut: refused, or rows.
 TEST_F(RowMessage, ADamagedMessageIsRefusedAndNothingOutsideIsRead) {
   const Chunk sent = rows({3, 20'000, 2});
-  const std::size_t bytes = RowSender::room_for(sent);
-  MessageWriter out;
+  const std::size_t bytes = RowSender::room_for(sent) + SharedMemory::kPage;
+  MessageWriter whole;
+  MessageWriter streamed;
   std::uint64_t offset = 0;
   {
     const SharedMemory::Piece room = memory->take(account, bytes);
     offset = room.offset();
-    ASSERT_TRUE(sender.add(sent, room.offset(), room.bytes(), out).ok());
+    ASSERT_TRUE(sender.add(sent, room.offset(), room.bytes(), whole).ok());
+    RowSender other;
+    ASSERT_EQ(stream_rows(rows({20'000, 3}), room, 2, other, streamed), 2);
   }
-  const auto read = [&](const std::string& message) {
+  const auto read_as = [&](const std::string& message, bool copied) {
     SharedMemory::Piece room = memory->take(account, bytes);
     ASSERT_EQ(room.offset(), offset);
     RowReceiver fresh;
     MessageReader in(message);
-    const auto got = fresh.own(in, account, std::move(room));
+    const auto got =
+        copied ? fresh.copy(in, account, std::move(room)) : fresh.own(in, account, std::move(room));
     if (!got.ok()) {
       EXPECT_EQ(got.error().kind() == ErrorKind::kBug || got.error().kind() == ErrorKind::kUser ||
                     got.error().kind() == ErrorKind::kData,
@@ -176,20 +242,26 @@ TEST_F(RowMessage, ADamagedMessageIsRefusedAndNothingOutsideIsRead) {
       EXPECT_FALSE(show(got.value(), i).empty());
     }
   };
-  for (std::size_t i = 0; i < out.bytes().size(); ++i) {
-    for (const char flip : {'\x01', '\x80', '\xff'}) {
-      std::string damaged = out.bytes();
-      damaged[i] = static_cast<char>(damaged[i] ^ flip);
-      read(damaged);
+  const auto read = [&](const std::string& message) {
+    read_as(message, false);
+    read_as(message, true);
+  };
+  for (const std::string& message : {whole.bytes(), streamed.bytes()}) {
+    for (std::size_t i = 0; i < message.size(); ++i) {
+      for (const char flip : {'\x01', '\x80', '\xff'}) {
+        std::string damaged = message;
+        damaged[i] = static_cast<char>(damaged[i] ^ flip);
+        read(damaged);
+      }
+      read(message.substr(0, i));
     }
-    read(out.bytes().substr(0, i));
   }
 }
 
 TEST_F(RowMessage, DimensionsThatCannotBeMultipliedAreRefused) {
   MessageWriter out;
   out.add(std::uint8_t{1}).add(std::string_view("")).add(std::uint64_t{0});
-  out.add(std::int64_t{1}).add(std::uint64_t{1}).add(std::uint8_t{0});
+  out.add(std::int64_t{1}).add(std::uint64_t{1}).add(std::uint8_t{0}).add(std::uint8_t{0});
   out.add(DType::kFloat32).add(std::uint64_t{3});
   // Their product fits an unsigned number, and no signed one, before the 0 makes it 0.
   out.add(std::int64_t{1} << 32U).add(std::int64_t{1} << 31U).add(std::int64_t{0});

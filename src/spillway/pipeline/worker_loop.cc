@@ -74,6 +74,7 @@ void WorkerLoop::load(MessageReader& in) {
   if (Status failed = enter_sandbox_once(); !failed.ok()) made = std::move(failed);
   if (made.ok()) {
     loaded.function = std::move(made).value();
+    loaded.sinking = dynamic_cast<SinkingFunction*>(loaded.function.get());
   } else {
     loaded.failed = std::move(made).status();
   }
@@ -110,17 +111,30 @@ bool WorkerLoop::call(MessageReader& in) {
   Beat& beat = *reinterpret_cast<Beat*>(beat_bytes.data());
   context.at = &beat.row;
 
+  const std::span<std::byte> room_bytes = memory_->at(room.offset, room.bytes);
   const std::int64_t cpu = process_cpu_ns();
   const auto keep = std::make_shared<char>();
-  Function::Outcome outcome = call_loaded(id, seed, in, context, keep);
-  beat.row = -1;
-  SW_TEST_POINT("worker has results");
-
   MessageWriter out;
   out.add(WorkerVerb::kDone);
+  Function::Outcome outcome;
+  Room rest;
+  {
+    const auto rows = receiver_.view(in, account_, *memory_, keep);
+    RowStream stream(room.offset, room_bytes, rows.ok() ? rows.value().rows() : 0);
+    if (rows.ok()) {
+      outcome = call_loaded(id, seed, rows.value(), context, stream);
+    } else {
+      outcome.error = rows.error();
+    }
+    beat.row = -1;
+    SW_TEST_POINT("worker has results");
+    add_stream(stream, out);
+    // What the stream did not take lies in the room alone, or in another one.
+    if (stream.rows() == 0) rest = room;
+  }
   SW_TEST_POINT("worker writes results");
   Status refused;
-  if (!write_rows(outcome.out, sender_, room, out, refused)) return false;
+  if (!write_rows(outcome.out, sender_, rest, out, refused)) return false;
   if (!refused.ok()) outcome.error = std::move(refused);
   outcome.out = Chunk();
   // Results may have been views of what came in; what is still held, the user's code keeps.
@@ -132,44 +146,58 @@ bool WorkerLoop::call(MessageReader& in) {
   return sent;
 }
 
-Function::Outcome WorkerLoop::call_loaded(std::uint64_t id, std::uint64_t seed, MessageReader& in,
-                                          const CallContext& context,
-                                          const std::shared_ptr<void>& keep) {
-  Function::Outcome outcome;
-  const auto rows = receiver_.view(in, account_, *memory_, keep);
+void WorkerLoop::add_stream(const RowStream& stream, MessageWriter& out) {
+  out.add(static_cast<std::uint8_t>(stream.rows() > 0 ? 1 : 0));
+  if (stream.rows() == 0) return;
+  MessageWriter written;
+  sender_.add(stream, written);
+  out.add(std::string_view(written.bytes()));
+}
+
+Function::Outcome WorkerLoop::call_loaded(std::uint64_t id, std::uint64_t seed, const Chunk& rows,
+                                          const CallContext& context, RowStream& stream) {
   const Loaded& loaded = functions_[id];
-  if (!rows.ok()) {
-    outcome.error = rows.error();
-  } else if (loaded.function == nullptr) {
+  if (loaded.function == nullptr) {
+    Function::Outcome outcome;
     outcome.error =
         loaded.failed.ok() ? internal_bug("a worker was not given its function") : loaded.failed;
-  } else if (loaded.draws != 0 || !loaded.function->holds_interpreter()) {
-    outcome = call_one_by_one(loaded, seed, rows.value(), context);
-  } else {
-    outcome = loaded.function->call(rows.value(), context);
+    return outcome;
   }
-  return outcome;
+  if (loaded.draws != 0 || !loaded.function->holds_interpreter()) {
+    return call_one_by_one(loaded, seed, rows, context, stream);
+  }
+  if (loaded.sinking != nullptr) return loaded.sinking->call_into(rows, context, stream);
+  return loaded.function->call(rows, context);
 }
 
 // Each row with random numbers of its own; and a native function does not say which row it is at,
 // which must be known when it dies of one.
 Function::Outcome WorkerLoop::call_one_by_one(const Loaded& loaded, std::uint64_t seed,
-                                              const Chunk& rows, const CallContext& context) const {
+                                              const Chunk& rows, const CallContext& context,
+                                              RowStream& stream) const {
   Function::Outcome all;
   std::vector<Chunk> parts;
   std::size_t bytes = 0;
   const std::uint64_t pass = mix_seeds(seed, static_cast<std::uint64_t>(context.epoch));
   for (std::int64_t i = 0; i < rows.rows() && all.error.ok(); ++i) {
-    if (i > 0 && (bytes >= context.bytes || now_ns() >= context.deadline_ns)) break;
+    if (i > 0 && (bytes + stream.bytes() >= context.bytes || now_ns() >= context.deadline_ns)) {
+      break;
+    }
     if (context.at != nullptr) *context.at = i;
     const CallContext one{context.account, context.first_index + i, context.epoch};
     if (loaded.draws != 0 && front_.seed) {
       front_.seed(loaded.draws, mix_seeds(pass, static_cast<std::uint64_t>(one.first_index)));
     }
-    Function::Outcome outcome = loaded.function->call(rows.slice(i, i + 1), one);
+    const Chunk row = rows.slice(i, i + 1);
+    Function::Outcome outcome = loaded.sinking != nullptr
+                                    ? loaded.sinking->call_into(row, one, stream)
+                                    : loaded.function->call(row, one);
     bytes += outcome.out.footprint();
-    if (outcome.out.rows() > 0) parts.push_back(std::move(outcome.out));
     all.error = std::move(outcome.error);
+    if (outcome.out.rows() == 0) continue;
+    parts.push_back(std::move(outcome.out));
+    // The stream has no place for this one: those after it would overtake it there.
+    if (loaded.sinking != nullptr) break;
   }
   if (parts.empty()) return all;
   const StructurePtr structure = parts[0].structure();

@@ -11,6 +11,7 @@
 #include "spillway/pipeline/function.h"
 #include "spillway/pipeline/generator.h"
 #include "spillway/pipeline/row_message.h"
+#include "spillway/pipeline/row_sink.h"
 
 namespace spillway {
 
@@ -45,16 +46,18 @@ class WorkerLoop {
  private:
   struct Loaded {
     FunctionPtr function;
+    SinkingFunction* sinking = nullptr;  // the same one, where it can
     Status failed;
     std::uint8_t draws = 0;
   };
   void load(MessageReader& in);
   Result<FunctionPtr> make(MessageReader& in, std::uint8_t& draws) const;
   bool call(MessageReader& in);
-  Function::Outcome call_loaded(std::uint64_t id, std::uint64_t seed, MessageReader& in,
-                                const CallContext& context, const std::shared_ptr<void>& keep);
+  Function::Outcome call_loaded(std::uint64_t id, std::uint64_t seed, const Chunk& rows,
+                                const CallContext& context, RowStream& stream);
   Function::Outcome call_one_by_one(const Loaded& loaded, std::uint64_t seed, const Chunk& rows,
-                                    const CallContext& context) const;
+                                    const CallContext& context, RowStream& stream) const;
+  void add_stream(const RowStream& stream, MessageWriter& out);
   Status enter_sandbox_once();
   bool serve(MessageReader& in);
   bool start_generator(MessageReader& in);

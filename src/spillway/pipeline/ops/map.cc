@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <deque>
 
@@ -14,6 +13,7 @@
 #include "spillway/pipeline/awaited_function.h"
 #include "spillway/pipeline/batch_blocks.h"
 #include "spillway/pipeline/call.h"
+#include "spillway/pipeline/guarded_function.h"
 #include "spillway/pipeline/input.h"
 #include "spillway/pipeline/row_gatherer.h"
 #include "spillway/pipeline/run.h"
@@ -31,6 +31,8 @@ constexpr std::size_t kMostRows = std::size_t{1} << 40U;
 constexpr std::size_t kMostPulled = 4 * kMiB;  // bytes of what they work on
 constexpr std::int64_t kAloneNs = 100'000'000;
 constexpr auto kCancelFor = std::chrono::milliseconds(150);
+// A worker process may answer with what it has so far.
+constexpr Demand kInParts{kMostTogether, SIZE_MAX, 3'600'000'000'000};
 
 Result<Inferred> infer(const Node& node) {
   const std::int64_t calls = node.int_param("num_parallel_calls", kAutotune);
@@ -92,7 +94,8 @@ class MapIterator final : public Iterator {
 // and waits; pool threads only call (R12), and calls that can be awaited need none. Beyond the
 // oldest, a call starts only while the pool has room for its results (R1, R3): the estimate is the
 // largest seen, and the first runs alone. Where a batch follows, rows are made side by side in a
-// block that becomes the batch.
+// block that becomes the batch. Rows for worker processes travel several to a call, and a second
+// call for each worker stands ready.
 class ParallelMapIterator final : public Iterator {
  public:
   ParallelMapIterator(const OpenContext& context, IteratorPtr input, std::int64_t calls)
@@ -100,22 +103,23 @@ class ParallelMapIterator final : public Iterator {
         shared_(std::make_shared<Shared>(context)),
         input_(std::move(input), Input::Habit::kHolds),
         blocks_(context.stage()->account(), context.node().inputs()[0]->cardinality()),
-        tuned_(calls == kAutotune),
+        guarded_(shared_->guarded),
+        tuned_(calls == kAutotune && guarded_ == nullptr),
         rows_a_call_(rows_of(*shared_->function, calls)),
-        window_(tuned_ ? 2 : std::max<std::int64_t>(1, calls / rows_a_call_)) {}
+        window_(first_window(calls)) {}
 
   // Calls on an event loop are told to end; waits a little, so that their `finally` blocks have
   // run.
   ~ParallelMapIterator() override {
     if (shared_->awaited == nullptr) return;
     for (const auto& task : tasks_) {
-      if (!task->done) shared_->awaited->cancel(task->begun);
+      if (!take_finished(*task)) shared_->awaited->cancel(task->begun);
     }
     const Parked parked(shared_->run->budget());
     const auto give_up = std::chrono::steady_clock::now() + kCancelFor;
     const MutexLock lock(shared_->mutex);
     while (std::chrono::steady_clock::now() < give_up &&
-           !std::ranges::all_of(tasks_, [](const auto& task) { return task->done.load(); })) {
+           !std::ranges::all_of(tasks_, [](const auto& task) { return ended(*task); })) {
       shared_->finished.wait_for(shared_->mutex, std::chrono::milliseconds(5));
     }
   }
@@ -141,8 +145,8 @@ class ParallelMapIterator final : public Iterator {
     std::size_t bytes = 0;
     // Everything finished in order goes out together, up to the demand.
     while (!tasks_.empty() && rows < demand.rows && (rows == 0 || bytes < demand.bytes) &&
-           tasks_.front()->done) {
-      Function::Outcome& outcome = tasks_.front()->outcomes.front();
+           take_finished(*tasks_.front())) {
+      Function::Outcome& outcome = tasks_.front()->ready.front();
       if (outcome.out.rows() == 0) {
         if (rows > 0) break;
         Status error = std::move(outcome.error);
@@ -179,12 +183,14 @@ class ParallelMapIterator final : public Iterator {
           stage(context.stage()),
           epoch(context.epoch()),
           function(context.node().function_param("map_func")),
-          awaited(dynamic_cast<AwaitedFunction*>(function.get())) {}
+          awaited(dynamic_cast<AwaitedFunction*>(function.get())),
+          guarded(dynamic_cast<const GuardedFunction*>(function.get())) {}
     const std::shared_ptr<Run> run;
     const StagePtr stage;
     const std::int64_t epoch;
     const FunctionPtr function;
-    AwaitedFunction* const awaited;  // `function`, where its calls need no threads; or null
+    AwaitedFunction* const awaited;        // `function`, where its calls need no threads; or null
+    const GuardedFunction* const guarded;  // `function`, where it runs in worker processes; or null
     Mutex mutex;
     CondVar finished;
   };
@@ -192,14 +198,16 @@ class ParallelMapIterator final : public Iterator {
     Chunk rows;
     std::int64_t index = 0;      // of the first
     std::vector<Tensor> places;  // [rows, ...] for each component, or none
-    // One more for each row that failed. The consumer takes rows off the first.
+    // What has been finished, under Shared's lock: one more for each row that failed, and for each
+    // part that a worker process answered with. Before the last one the rest of the task is its
+    // thread's.
     std::deque<Function::Outcome> outcomes;
-    std::int64_t left = 0;         // rows not handed on yet; the consumer's
-    AwaitedFunction::Begun begun;  // the consumer's
+    std::deque<Function::Outcome> ready;  // those that the consumer took, and takes rows off
+    std::int64_t left = 0;                // rows not handed on yet; the consumer's
+    AwaitedFunction::Begun begun;         // the consumer's
     std::int64_t begun_ns = 0;
     std::int64_t wall_ns = 0;
     std::int64_t cpu_ns = 0;
-    std::atomic<bool> done{false};
   };
 
   // Native rows come several to a call, where there are calls enough for all CPUs all the same.
@@ -209,6 +217,11 @@ class ParallelMapIterator final : public Iterator {
     return calls == kAutotune ? kMostTogether : std::clamp<std::int64_t>(share, 1, kMostTogether);
   }
 
+  std::int64_t first_window(std::int64_t calls) const {
+    if (guarded_ != nullptr) return std::int64_t{2} * guarded_->most_calls();
+    return tuned_ ? 2 : std::max<std::int64_t>(1, calls / rows_a_call_);
+  }
+
   static void call(Shared& shared, Task& task) {
     const Working working(shared.run->budget());
     const std::int64_t cpu = thread_cpu_ns();
@@ -216,28 +229,32 @@ class ParallelMapIterator final : public Iterator {
     const std::int64_t rows = task.rows.rows();
     const bool placed = !task.places.empty();
     RowGatherer places(std::move(task.places));
-    bool refused = false;  // the rows from there on are called for another time
-    for (std::int64_t at = 0; at < rows && !refused;) {
+    const Demand* const parts = shared.guarded == nullptr ? nullptr : &kInParts;
+    for (std::int64_t at = 0; at < rows;) {
       Function::Outcome outcome;
       if (shared.run->stop()) {
         outcome.error = cancelled();
       } else {
         outcome = call_rows(*shared.stage, *shared.function, task.rows.slice(at, rows),
-                            task.index + at, shared.epoch, nullptr, placed ? &places : nullptr);
+                            task.index + at, shared.epoch, parts, placed ? &places : nullptr);
       }
       task.cpu_ns += outcome.cpu_ns;
       at += outcome.out.rows();
-      refused = !outcome.error.ok() && !is_position(outcome.error);
+      // The rows from there on are called for another time.
+      const bool refused = !outcome.error.ok() && !is_position(outcome.error);
       if (refused) {
         task.rows = task.rows.slice(at, rows);
         task.index += at;
+        at = rows;
       } else if (!outcome.error.ok()) {
         ++at;
       }
-      task.outcomes.push_back(std::move(outcome));
+      if (at >= rows) {
+        task.cpu_ns += thread_cpu_ns() - cpu;
+        end(task, refused);
+      }
+      hand_over(shared, task, std::move(outcome));
     }
-    task.cpu_ns += thread_cpu_ns() - cpu;
-    finish(shared, task, refused);
   }
 
   // The same without a thread: the call is begun here and goes on when the function's loop tells.
@@ -267,17 +284,30 @@ class ParallelMapIterator final : public Iterator {
       task.cpu_ns += outcome.cpu_ns;
     }
     if (outcome.error.ok()) outcome.out = outcome.out.with_origins(task.rows.origins());
-    const bool refused = !outcome.error.ok() && !is_position(outcome.error);
-    task.outcomes.push_back(std::move(outcome));
-    finish(shared, task, refused);
+    end(task, !outcome.error.ok() && !is_position(outcome.error));
+    hand_over(shared, task, std::move(outcome));
   }
 
-  static void finish(Shared& shared, Task& task, bool refused) {
+  // Of an awaited call, which has one outcome. Under Shared's lock.
+  static bool ended(const Task& task) { return !task.ready.empty() || !task.outcomes.empty(); }
+
+  // Before the last outcome is handed over: from then on the task is the consumer's.
+  static void end(Task& task, bool refused) {
     if (!refused) task.rows = Chunk();
     task.wall_ns = now_ns() - task.begun_ns;
+  }
+  static void hand_over(Shared& shared, Task& task, Function::Outcome outcome) {
     const MutexLock lock(shared.mutex);
-    task.done = true;
+    task.outcomes.push_back(std::move(outcome));
     shared.finished.notify_all();
+  }
+
+  // Whether rows of the task, or an error, can be handed on.
+  bool take_finished(Task& task) const {
+    if (!task.ready.empty()) return true;
+    const MutexLock lock(shared_->mutex);
+    task.ready.swap(task.outcomes);
+    return !task.ready.empty();
   }
 
   bool may_start() const {
@@ -317,8 +347,7 @@ class ParallelMapIterator final : public Iterator {
 
   Status fill() {
     if (std::exchange(again_, false)) {
-      tasks_.front()->outcomes.clear();
-      tasks_.front()->done = false;
+      tasks_.front()->ready.clear();
       start(tasks_.front());
     }
     if (tasks_.empty() && input_error_.ok() && !ended_) SW_RETURN_IF_ERROR(shared_->stage->admit());
@@ -350,19 +379,22 @@ class ParallelMapIterator final : public Iterator {
 
   // The rows of the next call. A first one of unknown size comes alone.
   Demand wish() const {
-    if (rows_a_call_ == 1 || size_unknown()) return Demand::one();
-    const std::int64_t rows = std::clamp<std::int64_t>(affordable() - held_, 1, rows_a_call_);
+    const std::int64_t most = guarded_ == nullptr ? rows_a_call_ : guarded_->rows_together();
+    if (most == 1 || size_unknown()) return Demand::one();
+    const std::int64_t rows = std::clamp<std::int64_t>(affordable() - held_, 1, most);
     return {blocks_.rows_until_end(input_.position(), rows), kMostPulled, Demand().time_ns};
   }
 
   Status wait_for_oldest() {
-    const Task& task = *tasks_.front();
-    while (!task.done) {
+    Task& task = *tasks_.front();
+    while (!take_finished(task)) {
       if (shared_->run->stop() || interrupted()) return cancelled();
       if (size_unknown()) SW_RETURN_IF_ERROR(fill());
       const Parked parked(shared_->run->budget());
       const MutexLock lock(shared_->mutex);
-      if (!task.done) shared_->finished.wait_for(shared_->mutex, std::chrono::milliseconds(20));
+      if (task.outcomes.empty()) {
+        shared_->finished.wait_for(shared_->mutex, std::chrono::milliseconds(20));
+      }
     }
     return {};
   }
@@ -375,8 +407,8 @@ class ParallelMapIterator final : public Iterator {
     Task& task = *tasks_.front();
     held_ -= rows;
     task.left -= rows;
-    const Function::Outcome& outcome = task.outcomes.front();
-    if (outcome.out.rows() == 0 && outcome.error.ok()) task.outcomes.pop_front();
+    const Function::Outcome& outcome = task.ready.front();
+    if (outcome.out.rows() == 0 && outcome.error.ok()) task.ready.pop_front();
     if (task.left == 0) {
       tune(task);
       tasks_.pop_front();
@@ -401,6 +433,7 @@ class ParallelMapIterator final : public Iterator {
   const std::shared_ptr<Shared> shared_;
   Input input_;
   BatchBlocks blocks_;
+  const GuardedFunction* const guarded_;
   const bool tuned_;
   const std::int64_t rows_a_call_;  // at most
   std::int64_t window_;             // calls
