@@ -55,7 +55,7 @@ Ref shown(std::string_view text) {
 // while they are read. The signal goes to this thread alone, so no system call of the user's is
 // cut short.
 std::string stack_without_interpreter(std::uint64_t ident) {
-  StackSignal& how = stack_signal();
+  const StackSignal& how = stack_signal();
   const int number = how.number;
   if (number == 0) {
     return "  (unknown: the interpreter is held by code that is not Python, and no signal was free "

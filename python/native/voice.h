@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -15,7 +16,7 @@ class Voice {
  public:
   static Voice& process();
 
-  enum class Said {
+  enum class Said : std::uint8_t {
     kAll,      // it was done
     kBegun,    // it was begun, and takes its time
     kNothing,  // the interpreter was not to be had in time: it will not be done

@@ -234,8 +234,9 @@ std::uint32_t stage_text(std::string_view name, std::string_view what, std::stri
   if (!what.empty()) words.append(" (").append(what).append(")");
   if (!line.empty()) words.append(", ").append(line);
   const std::uint32_t text = board.text(words);
-  known[oldest++ % known.size()] = {name.data(),       std::string(name), std::string(what),
-                                    std::string(line), generation,        text};
+  const char* const key = name.data();
+  known[oldest++ % known.size()] = {
+      key, std::string(name), std::string(what), std::string(line), generation, text};
   return text;
 }
 
