@@ -151,6 +151,10 @@ def _files(folder: Path) -> dict[str, str]:
     return {path.name: str(path) for path in folder.iterdir()}
 
 
+def counted(items: Any) -> Any:
+    yield from (np.int64(item) for item in items)
+
+
 def _datasets(folder: Path) -> dict[str, Callable[[], Any]]:
     """Datasets that together hold every operator."""
     f = _files(folder)
@@ -168,6 +172,10 @@ def _datasets(folder: Path) -> dict[str, Callable[[], Any]]:
         "nested": lambda: (
             r(6).window(3).flat_map(lambda w: w.batch(2))
             .concatenate(r(2).interleave(lambda x: r(x + 2).batch(2), cycle_length=2))
+        ),
+        "in turn": lambda: sw.Dataset.from_generator(
+            counted, args=[[0, 1, 2, 3]], parallel=2,
+            output_signature=sw.TensorSpec((), "int64"),
         ),
         "groups": lambda: r(9).group_by_window(
             lambda x: x % 2, lambda k, w: w.batch(3), window_size=3),

@@ -14,6 +14,7 @@ from bench.tasks import ROW_SHAPE
 from bench.worker_tasks import BATCH, WorkerCase, compute, make_array, make_small
 
 ENVIRONMENT = "limits"
+WITHOUT = {"start": "nothing is started"}
 
 
 def arrays__serial(case: WorkerCase) -> Iterable[object]:

@@ -34,7 +34,8 @@ def element_larger_than_the_limit(limit: int) -> Facts:
     """An element that cannot fit is refused by name, after those that could."""
 
     def make(number: Any) -> np.ndarray[Any, Any]:
-        return numbered(int(number), 2 * limit if int(number) == 3 else MIB)
+        # More than the limit, less than NumPy is refused by the container's.
+        return numbered(int(number), 3 * limit // 2 if int(number) == 3 else MIB)
 
     seen, text = refusal(sw.Dataset.range(5).map(make), sw.errors.ElementTooLarge, "limit", "map")
     return Facts(seen, range(3), "ElementTooLarge", {"text": text})

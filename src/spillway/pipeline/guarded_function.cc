@@ -154,6 +154,11 @@ Function::Outcome GuardedFunction::call_in_turn(const Chunk& rows, const CallCon
   Chunk some = rows;
   const Element first(context.epoch, context.first_index);
   Blame blamed = blame_of(first);
+  if (!blamed.error.ok()) {
+    acquit(first);
+    failed.error = std::move(blamed.error);
+    return failed;
+  }
   int kills = 0;
   for (;;) {
     // What has killed a worker is called alone in a fresh one.
@@ -182,7 +187,16 @@ Function::Outcome GuardedFunction::call_in_turn(const Chunk& rows, const CallCon
     }
     const bool innocent = death.innocent() && ++kills < kMostKills;
     if (row > 0 && row < some.rows()) {
-      if (!innocent) blame({context.epoch, context.first_index + row}, {1, row});
+      if (!innocent) {
+        Blame its{1, row, {}};
+        if (rules_.restarts == 0) {
+          CallContext there = context;
+          there.first_index += row;
+          const Scene scene = scene_of(rows.slice(row, row + 1), there, its, answer.stack);
+          its.error = worker_died(death, worker.value()->pid(), scene, pool_->budget());
+        }
+        blame({context.epoch, context.first_index + row}, std::move(its));
+      }
       some = rows.slice(0, row);
       continue;
     }
@@ -324,7 +338,7 @@ GuardedFunction::Blame GuardedFunction::blame_of(Element element) {
 
 void GuardedFunction::blame(Element element, Blame blame) {
   const MutexLock lock(mutex_);
-  blamed_[element] = blame;
+  blamed_[element] = std::move(blame);
   if (blamed_.size() > kMostBlamed) blamed_.erase(blamed_.begin());
 }
 

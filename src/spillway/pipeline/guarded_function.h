@@ -70,6 +70,7 @@ class GuardedFunction final : public Function {
   struct Blame {
     int deaths = 0;         // of workers
     std::int64_t lost = 0;  // rows before it whose results were lost with the first
+    Status error;           // where it may not be tried again
   };
   Blame blame_of(Element element);
   void blame(Element element, Blame blame);

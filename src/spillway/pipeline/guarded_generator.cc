@@ -63,6 +63,7 @@ class GuardedGenerator final : public Generator {
     for (;;) {
       if (stop) return {};
       bool died = false;
+      bool alone = true;
       std::string stack;
       if (worker_ == nullptr) {
         Status failed = start(stop, died, stack);
@@ -71,6 +72,7 @@ class GuardedGenerator final : public Generator {
       if (!died) {
         // Soon after a death rows come one by one: those before the next one are not lost with it.
         const std::int64_t left = made_ < careful_until_ ? 1 : block.capacity() - block.added();
+        alone = left == 1;
         const std::int64_t time = std::max<std::int64_t>(deadline_ns - now_ns(), 0);
         Ask ask = request(left, time, &stop);
         if (ask.answered) {
@@ -88,11 +90,14 @@ class GuardedGenerator final : public Generator {
       const WorkerPtr dead = std::move(worker_);
       if (dead == nullptr) return {};  // stopped
       const pid_t pid = dead->pid();
+      const bool made_some = dead->beat().row > 0;
       const Death death = dead->bury();
       if (died_at_ != made_) deaths_ = kills_ = 0;
       died_at_ = made_;
       careful_until_ = made_ + kCareful;
       if (death.innocent() && ++kills_ < kMostKills) continue;
+      // Rows that were made before it went with their request: they are made again, one by one.
+      if (made_some && !alone) continue;
       if (++deaths_ > rules_.restarts) {
         return ended(worker_died(death, pid, scene(std::move(stack)), pool_->budget()));
       }

@@ -104,7 +104,11 @@ TEST_F(RowMessage, ACopyIsNeverLargerThanTheRoom) {
   MessageWriter out;
   out.add(std::uint8_t{1});
   write_structure(Structure::tensor(DType::kFloat32, Shape({kUnknownDim})), out);
-  out.add(std::uint64_t{0}).add(std::int64_t{1000}).add(std::uint64_t{1}).add(std::uint8_t{0});
+  out.add(std::uint64_t{0})
+      .add(std::int64_t{1000})
+      .add(std::uint64_t{1})
+      .add(std::uint8_t{0})
+      .add(std::uint8_t{0});
   for (int i = 0; i < 1000; ++i) {
     out.add(DType::kFloat32).add(std::uint64_t{1}).add(std::int64_t{16'384});
     out.add(room.offset()).add(std::uint64_t{65'536});
