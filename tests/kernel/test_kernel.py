@@ -142,7 +142,7 @@ def test_a_generator_that_hangs_in_c_is_ended_and_says_where(notebook: Kernel) -
         "for x in sw.Dataset.range(10**6).map(slow, isolate=True, num_parallel_calls=2):\n"
         "    if int(x) == 5: print('under way', flush=True)",
         HANGS_IN_C.format(more="")
-        + "for x in ds:\n    if int(x) == 4: print('under way', flush=True)",
+        + "for x in ds:\n    if int(x) == 0: print('under way', flush=True)",
     ],
     ids=["an isolated map", "a generator that hangs in C"],
 )

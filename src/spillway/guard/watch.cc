@@ -15,7 +15,7 @@ namespace spillway {
 namespace {
 
 constexpr std::int64_t kSampleNs = 100'000'000;
-constexpr int kStackMs = 200;
+constexpr int kStackMs = 1000;  // 4 ms on a quiet machine, also in C code with the GIL
 constexpr double kLoadS = 60;
 constexpr std::size_t kMostStackShown = 4096;
 constexpr std::size_t kMostHolders = 3;
@@ -63,7 +63,7 @@ bool Watch::late(std::int64_t lasted_ns) const {
 }
 
 bool Watch::operator()() {
-  if ((stop_ != nullptr && *stop_) || interrupted()) {
+  if (stopped_ || (stop_ != nullptr && *stop_) || interrupted()) {
     stopped_ = true;
     return true;
   }
@@ -85,7 +85,7 @@ bool Watch::operator()() {
   const bool begun = first_ < 0 || row >= 0;
   const double allowed = begun ? rules_.timeout_s : std::max(rules_.timeout_s, kLoadS);
   if (rules_.timeout_s > 0 && waited > allowed) {
-    stack_ = worker_.stack(kStackMs);
+    stack_ = ask_where();
     std::ostringstream text;
     text << "its deadline of " << allowed << " s";
     worker_.kill(text.str(), true);
@@ -98,13 +98,20 @@ bool Watch::operator()() {
   return false;
 }
 
+std::string Watch::ask_where() {
+  return worker_.stack(kStackMs, [this] {
+    if ((stop_ != nullptr && *stop_) || interrupted()) stopped_ = true;
+    return stopped_;
+  });
+}
+
 void Watch::report(double waited) {
   std::ostringstream text;
   text << what_ << ": worker " << worker_.pid() << " has worked ";
   if (first_ >= 0) text << "on element " << first_ + std::max<std::int64_t>(row_, 0) << " ";
   text << "for " << waited << " s";
-  const std::string stack = users_part(worker_.stack(kStackMs));
-  if (!stack.empty()) text << ". It is here:\n" << stack;
+  const std::string where = users_part(ask_where());
+  if (!where.empty()) text << ". It is here:\n" << where;
   guard_report(text.str());
 }
 

@@ -48,6 +48,7 @@ class Watch {
   void report(double waited);
   bool late(std::int64_t lasted_ns) const;
   void note_lasted(std::int64_t now) const;
+  std::string ask_where();
 
   WorkerPool& pool_;
   WorkerProcess& worker_;

@@ -110,10 +110,16 @@ std::string WorkerProcess::read_stacks(int wait_ms) const {
   return text;
 }
 
-std::string WorkerProcess::stack(int wait_ms) {
+std::string WorkerProcess::stack(int wait_ms, const Channel::GiveUp& give_up) {
+  constexpr int kSliceMs = 50;
   read_stacks(0);
   send_signal(spawned_.pidfd.get(), SIGUSR1);
-  return read_stacks(wait_ms);
+  std::string text;
+  for (int waited = 0; waited < wait_ms && text.empty(); waited += kSliceMs) {
+    if (waited > 0 && give_up && give_up()) break;
+    text = read_stacks(kSliceMs);
+  }
+  return text;
 }
 
 void WorkerProcess::kill(std::string ours, bool too_slow) {

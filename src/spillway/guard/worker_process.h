@@ -96,8 +96,9 @@ class WorkerProcess {
   void pay(Reservation paid);
   std::size_t paid() const { return paid_.bytes(); }
 
-  // Where its threads are, as faulthandler tells it; empty: it did not answer in time.
-  std::string stack(int wait_ms);
+  // Where its threads are, as faulthandler tells it; empty: it did not answer in time, or
+  // `give_up`, asked every 50 ms, had enough.
+  std::string stack(int wait_ms, const Channel::GiveUp& give_up);
   // `ours` goes into the verdict; `too_slow`: for a deadline.
   void kill(std::string ours, bool too_slow);
   // Waits for its end (and sees to it), then says what is known of it.

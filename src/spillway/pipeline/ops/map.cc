@@ -370,8 +370,10 @@ class ParallelMapIterator final : public Iterator {
       if (first_started_ns_ == 0) first_started_ns_ = now_ns();
       tasks_.push_back(task);
       held_ += task->left;
-      stats().parallelism =
-          std::max(stats().parallelism.load(), static_cast<std::int64_t>(tasks_.size()));
+      // Those that stand ready for a worker wait for their turn.
+      const auto calls = static_cast<std::int64_t>(tasks_.size());
+      const std::int64_t most = guarded_ == nullptr ? calls : guarded_->most_calls();
+      stats().parallelism = std::max(stats().parallelism.load(), std::min(calls, most));
       start(task);
     }
     return {};
