@@ -113,8 +113,7 @@ def test_calls_that_hang_side_by_side_are_one_report(tmp_path: Path) -> None:
 
         list(sw.Dataset.range(100).map(slow, num_parallel_calls=4))
         """
-    said = stalled(tmp_path, program, ["map#1 (slow)", "line 8 in slow"])
-    assert "3 more calls" in said
+    stalled(tmp_path, program, ["map#1 (slow)", "line 8 in slow", "more calls"])
 
 
 STORE = """\

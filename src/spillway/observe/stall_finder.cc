@@ -122,7 +122,7 @@ bool StallFinder::to_blame(const Now& consumer, const Threads& threads, std::int
 
 std::vector<StallFinder::Told> StallFinder::late(const Threads& threads,
                                                  std::int64_t now_ns) const {
-  std::vector<Told> told;
+  std::vector<const Now*> due;
   for (const auto& levels : threads) {
     // The innermost says most; what it is within is told with it.
     for (std::size_t l = levels.size(); l-- > 0;) {
@@ -131,19 +131,39 @@ std::vector<StallFinder::Told> StallFinder::late(const Threads& threads,
       if (watched || !overdue(level)) continue;
       if (level.phase == Phase::kConsumer && !to_blame(level, threads, now_ns)) continue;
       for (std::size_t outer = 0; outer <= l; ++outer) ++levels[outer].seen->reports;
-      const auto same = std::ranges::find_if(told, [&](const Told& each) {
-        return each.level->text == level.text && each.level->phase == level.phase;
-      });
-      if (same == told.end()) {
-        told.push_back({&level, 0});
-      } else {
-        ++same->others;
-        if (same->level->seen->lasted_ns < level.seen->lasted_ns) same->level = &level;
-      }
+      due.push_back(&level);
       break;
     }
   }
+  std::vector<Told> told;
+  for (const Now* level : due) {
+    const auto same =
+        std::ranges::find_if(told, [&](const Told& each) { return alike(*each.level, *level); });
+    if (same == told.end()) {
+      told.push_back({level, 0});
+    } else {
+      ++same->others;
+      if (same->level->seen->lasted_ns < level->seen->lasted_ns) same->level = level;
+    }
+  }
+  for (Told& each : told) each.others += join_soon_due(*each.level, due, threads);
   return told;
+}
+
+// Calls of the same stage that would be reported soon: they are told now, and not again then.
+std::size_t StallFinder::join_soon_due(const Now& told, const std::vector<const Now*>& due,
+                                       const Threads& threads) const {
+  std::size_t joined = 0;
+  for (const auto& levels : threads) {
+    for (const Now& level : levels) {
+      if (!alike(level, told) || std::ranges::find(due, &level) != due.end()) continue;
+      const std::int64_t longest = Board::process().longest_ns(level.text);
+      if (level.seen->lasted_ns < patience_ns(base_s_, longest, level.seen->reports) / 2) continue;
+      ++level.seen->reports;
+      ++joined;
+    }
+  }
+  return joined;
 }
 
 std::string StallFinder::describe(const Told& told, const std::vector<const Watched*>& watched) {

@@ -105,6 +105,22 @@ TEST_F(Stalls, ManyCallsOfOneStageAreOneReport) {
   }).join();
 }
 
+TEST_F(Stalls, ACallThatIsSoonDueIsToldWithTheOthers) {
+  const Doing early(Phase::kFunction, text(), 0, 1, &run_);
+  after(0);
+  std::jthread([&] {
+    const Doing late(Phase::kFunction, text(), 0, 2, &run_);
+    *late.row() = 1;
+    after(0);
+    *late.row() = 2;
+    after(10);  // this row began ten seconds after the other call
+    const auto found = after(31);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_THAT(found[0], HasSubstr("1 more call"));
+    EXPECT_TRUE(after(45).empty());
+  }).join();
+}
+
 TEST_F(Stalls, AWorkersCallIsReportedByItsWatch) {
   const Doing call(Phase::kFunction, text(), 0, 1, &run_);
   const DoneByWorker worker(4711);

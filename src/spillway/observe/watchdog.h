@@ -93,6 +93,9 @@ class StallFinder {
   bool overdue(const Now& level) const;
   bool to_blame(const Now& consumer, const Threads& threads, std::int64_t now_ns) const;
   std::vector<Told> late(const Threads& threads, std::int64_t now_ns) const;
+  std::size_t join_soon_due(const Now& told, const std::vector<const Now*>& due,
+                            const Threads& threads) const;
+  static bool alike(const Now& a, const Now& b) { return a.text == b.text && a.phase == b.phase; }
   static std::string describe(const Told& told, const std::vector<const Watched*>& watched);
 
   const double base_s_;
