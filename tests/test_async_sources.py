@@ -6,6 +6,8 @@ import asyncio
 import functools
 import queue
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -441,6 +443,20 @@ def test_a_loop_that_user_code_blocks_is_left_behind() -> None:
     finally:
         release.set()
         thread.join(30)
+
+
+@pytest.mark.parametrize("then", ["list(ds.take(3))", "next(iter(ds))"])
+def test_the_interpreter_ends_though_the_loop_is_at_work(then: str) -> None:
+    code = f"""
+import asyncio, spillway as sw
+async def wait(x):
+    await asyncio.sleep(0 if int(x) < 3 else 3600)
+    return x
+ds = sw.Dataset.range(64).map(wait, num_parallel_calls=8)
+kept = {then}
+"""
+    for _ in range(3):
+        assert subprocess.run([sys.executable, "-c", code], timeout=120).returncode == 0
 
 
 def test_a_dataset_inside_an_async_function_is_refused_with_what_to_write() -> None:
