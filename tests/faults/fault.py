@@ -63,6 +63,9 @@ def said(error: BaseException) -> str:
     text = re.sub(r"0x[0-9a-f]+", "0x…", text)
     text = re.sub(r"worker \d+", "worker 4711", text)
     text = re.sub(r"; it held [\d.]+ .?i?B when last seen", "", text)  # not always sampled
+    # Whether others were in the same request, and who held bytes at that moment, is chance.
+    text = re.sub(r" The \d+ before it that were lost with a worker were run again\.", "", text)
+    text = re.sub(r"(Spillway held [^:;]*): [^;]*;", r"\1;", text)
     return f"{name}: {text}"
 
 
@@ -80,7 +83,8 @@ def named(error: Any, *, index: int) -> str:
 
 NUMBERS = re.compile(
     r"\d+(\.\d+)?(?= ?(?:MiB|GiB|KiB|MB|ms|s\b|elements\b))|(?<=kill of its cgroup )\d+ -> \d+"
-    r"|(?<=line )\d+|(?<=by element )\d+"
+    r"|(?<=line )\d+|(?<=by element )\d+|(?<=The )\d+(?= before it)|(?<=about )\d+"
+    r"|(?<=at element )\d+(?= of from_generator#0 \(leaking)"
 )
 
 

@@ -147,7 +147,8 @@ TEST_F(Sandbox, WhatOnlyIntrudersDoEndsTheProcessAndIsNamed) {
       {"connect (42)",
        [] {
          const sockaddr_in where{};
-         (void)connect(0, reinterpret_cast<const sockaddr*>(&where), sizeof(where));
+         [[maybe_unused]] const int got =
+             connect(0, reinterpret_cast<const sockaddr*>(&where), sizeof(where));
        }},
       {"execve (59)",
        [] {

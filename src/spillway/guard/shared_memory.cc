@@ -60,8 +60,8 @@ class Mapped {
                    });
   }
   static void make_private(const Range& range) {
-    (void)mmap(range.base, range.size, PROT_READ | PROT_WRITE,
-               MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, range.fd, 0);
+    [[maybe_unused]] void* const same = mmap(range.base, range.size, PROT_READ | PROT_WRITE,
+                                             MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, range.fd, 0);
   }
   std::mutex mutex_;  // held across a fork, so that the child finds the list whole
   std::vector<Range> ranges_;

@@ -323,6 +323,7 @@ Result<std::vector<Column>> RowReceiver::read_by_row(MessageReader& in, std::int
   }
   if (!in.ok()) return damaged("rows");
   std::vector<Column> made;
+  made.reserve(each.size());
   for (std::vector<Tensor>& column : each) made.emplace_back(std::move(column));
   return made;
 }
