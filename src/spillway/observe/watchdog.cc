@@ -78,7 +78,7 @@ void Watchdog::watch(const Watched& watched) {
 }
 
 void Watchdog::unwatch(const Watched& watched) {
-  Board& board = Board::process();
+  const Board& board = Board::process();
   if (board.made() == nullptr || board.forked()) return;
   {
     const MutexLock lock(mutex_);
