@@ -328,7 +328,7 @@ def test_a_process_killed_for_memory_names_the_memory(tmp_path: Path) -> None:
             def eat(x):
                 import time
                 while int(x) == 40:
-                    kept.append(np.ones(2 << 20))  # 16 MiB that nobody counts
+                    kept.append(np.ones(1 << 19))  # 4 MiB that nobody counts
                     time.sleep(0.02)
                 return int(x)
 
@@ -504,6 +504,10 @@ def test_a_recorders_verdict_claims_no_more_than_it_knows() -> None:
     assert "did not kill" in cause(facts, ("/g", 1, "b"))
     assert "probably for want of memory" in cause(facts, ("/other", 9, "b"))
     assert "machine" in cause(facts, ("/g", 1, "c"))
+    growing = [
+        {**snapshot, "own": own, "ago": ago} for own, ago in ((20, 0.4), (45, 0.2), (70, 0.0))
+    ]
+    assert "growing by" in cause({**facts, "memory": growing}, ("/other", 9, "b"))
     roomy = {**facts, "memory": [{**snapshot, "own": 5}]}
     assert cause(roomy, ("/other", 9, "b")).startswith("cause: unknown")
 

@@ -191,19 +191,37 @@ def _cause(facts: dict[str, Any], now: tuple[str, int, str]) -> str:
             "cause: probably the OOM killer: it has killed in this group of processes since "
             f"(oom_kill {before} -> {kills})"
         )
-    recent = [m for m in facts["memory"] if m["ago"] <= _RECENT and m["container"] > 0]
-    most = max((max(m["own"], m["container_used"]) / m["container"] for m in recent), default=0.0)
-    if most >= _NEAR and not same and last is not None:
+    if not same and last is not None and (near := _nearly_full(facts["memory"])):
         return (
             "cause: probably for want of memory: "
-            f"{_size(max(last['own'], last['container_used']))} of the "
-            f"{_size(last['container'])} that its container allows were used when it was last seen"
+            f"{_size(_in_use(last))} of the {_size(last['container'])} that its container allows "
+            f"were used when it was last seen{near}"
         )
     killed = f"; the kernel did not kill for want of memory (oom_kill {kills})" if same else ""
     return (
         "cause: unknown: a crash (SIGSEGV), os._exit or somebody's kill leave no other trace"
         + killed
     )
+
+
+def _in_use(memory: dict[str, Any]) -> int:
+    return max(int(memory["own"]), int(memory["container_used"]))
+
+
+def _nearly_full(memory: list[dict[str, Any]]) -> str:
+    """Whether the container was full at the end, or would have been before the next snapshot."""
+    recent = [m for m in memory if m["ago"] <= _RECENT and m["container"] > 0]
+    if not recent:
+        return ""
+    if any(_in_use(m) >= _NEAR * m["container"] for m in recent):
+        return "; there was next to nothing left"
+    first, last = recent[0], recent[-1]
+    took = first["ago"] - last["ago"]
+    rate = (_in_use(last) - _in_use(first)) / took if took > 0 else 0.0
+    spacing = max(took / max(len(recent) - 1, 1), 0.1)
+    if _in_use(last) + 2 * spacing * rate < _NEAR * last["container"]:
+        return ""
+    return f", growing by {_size(int(rate))} a second"
 
 
 def _chart(memory: list[dict[str, Any]]) -> list[str]:
