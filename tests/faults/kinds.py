@@ -28,6 +28,7 @@ class Kind:
     count: int  # a round's elements
     steps: tuple[str, ...]  # that its workers pass
     alone: bool  # one worker at a time: then a recovery can be told from its neighbour's work
+    rarely: int = 1  # so many times fewer deaths at steps: each costs all calls before it again
 
 
 def print_of(value: Any) -> int:
@@ -133,7 +134,7 @@ KINDS = [
     Kind("600 KB, 2 calls at a time", mapped(_array(600_000), 2), 250, ROOM, False),
     Kind("texts, lists and errors", mapped(_mixed, 2, on_error="skip"), 4_000, MAPS, False),
     Kind("filter", filtered, 30_000, PLAIN, True),
-    Kind("generator", generated(8), 4_000, GENERATOR_STEPS[2:-1], True),
+    Kind("generator", generated(8), 4_000, GENERATOR_STEPS[2:-1], True, rarely=40),
     Kind("generator, 64 KB", generated(64 << 10), 150, GENERATOR_STEPS[2:-1], True),
 ]
 

@@ -120,7 +120,7 @@ class Soak:
         before = (board.kills, board.spare_kills, board.server_kills, board.calls)
         steps_before = board.step_deaths
         begun = time.monotonic()
-        ds = kind.make(count, doomed(board.path, kind.steps, self.odds))
+        ds = kind.make(count, doomed(board.path, kind.steps, self.odds * kind.rarely))
         board.pause(False)
         try:
             got = self._consume(ds, board, kind.alone)
@@ -205,7 +205,7 @@ def main() -> int:
     parser.add_argument("--deaths", type=int, default=100_000)
     parser.add_argument("--elements", type=int, default=5_000_000)
     parser.add_argument("--mean-ms", type=float, default=12.0)
-    parser.add_argument("--odds", type=int, default=400)
+    parser.add_argument("--odds", type=int, default=200)
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--state", type=Path)
     given = parser.parse_args()

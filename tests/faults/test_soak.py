@@ -38,6 +38,6 @@ def test_a_hundred_thousand_kills_lose_nothing() -> None:
         int(os.environ.get("SPILLWAY_SOAK_DEATHS", "100000")),
         int(os.environ.get("SPILLWAY_SOAK_ELEMENTS", "5000000")),
         mean_ms=12,
-        odds=400,
+        odds=200,
         scale=1,
     )
