@@ -98,6 +98,7 @@ def test_a_dataset_and_an_optional_can_be_components() -> None:
 
 
 def test_large_arrays_are_handed_out_as_read_only_views_that_stay_charged() -> None:
+    gc.collect()  # what tests before it left would go meanwhile
     before = sw.memory().used
     (big,) = list(sw.Dataset.range(1 << 16).batch(1 << 16))
     assert not big.flags.writeable

@@ -192,6 +192,7 @@ def odd_exceptions() -> str:
     "Ctrl-C in the middle",
     alone="process",
     best="DataLoader: [streaming, blocked] 0.0 s, next ok",
+    soak=True,
 )
 def ctrl_c() -> str:
     def slow(x: Any) -> Any:
