@@ -92,11 +92,15 @@ function(spillway_bench name file)
     target_link_libraries(${name}_bench PRIVATE spillway spillway_flags benchmark::benchmark)
   endif()
 endfunction()
-# spillway_fuzz(state pipeline/state_fuzz.cc): a libFuzzer target (preset fuzz), run by ./run fuzz.
+# spillway_fuzz(state pipeline/state_fuzz.cc): a libFuzzer target (preset asan), run by ./run fuzz.
+if(SPILLWAY_FUZZ)
+  add_custom_target(fuzzers)
+endif()
 function(spillway_fuzz name file)
   if(SPILLWAY_FUZZ)
     add_executable(${name}_fuzz ${PROJECT_SOURCE_DIR}/src/spillway/${file})
     target_link_libraries(${name}_fuzz PRIVATE
       spillway spillway_flags nlohmann_json::nlohmann_json -fsanitize=fuzzer)
+    add_dependencies(fuzzers ${name}_fuzz)
   endif()
 endfunction()
