@@ -144,6 +144,8 @@ _REFUSED_MAPS = (
     (r"Cannot infer argument `num` from shape", "batch_dims of unknown rank"),
     (r"unsupported operand type\(s\) for -: 'NoneType' and 'int'", "an axis of unknown rank"),
     (r"'images' contains no shape", "resizing of unknown rank"),
+    (r"Cannot take the length of shape with unknown rank", "a pool of unknown rank"),
+    (r"Cannot convert a partially known TensorShape", "a dilated convolution of unknown size"),
 )
 
 
