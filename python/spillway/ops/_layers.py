@@ -179,15 +179,18 @@ def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: Any
     Tensor([0.6931472], shape=(1,), dtype=float32)
     """
     labels, logits = to_tensor(labels), to_tensor(logits)
-    dims = labels.shape.rank
-    if dims is None or logits.shape.rank != dims + 1:
+    ranks = (labels.shape.rank, logits.shape.rank)
+    if None not in ranks and ranks[1] != ranks[0] + 1:
         refuse(
             "ValueError",
-            f"`labels.shape.rank` must equal `logits.shape.rank - 1`. Received: "
-            f"labels.shape={labels.shape} of rank {dims} and logits.shape={logits.shape}",
+            "`labels.shape.rank` must equal `logits.shape.rank - 1`. Received: "
+            f"labels.shape={labels.shape} and logits.shape={logits.shape}",
         )
-    likely = call("log_softmax", logits, -1)
-    return call("negative", gather(likely, labels, axis=dims, batch_dims=dims))
+    rows = call("log_softmax", logits, -1)
+    if ranks[0] != 1:
+        rows = call("reshape", rows, [-1, call("shape", logits, "int32")[-1]])
+    told = gather(rows, call("reshape", labels, [-1]), axis=1, batch_dims=1)
+    return call("reshape", call("negative", told), call("shape", labels, "int32"))
 
 
 def softmax_cross_entropy_with_logits(

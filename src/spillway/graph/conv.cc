@@ -19,6 +19,25 @@ constexpr std::int64_t kTileRows = 8;
 constexpr std::int64_t kTileColumns = 48;
 constexpr std::int64_t kLanes = 16;
 
+// Runs are short where channels are few: vectors, the last of which may copy again what the one
+// before it has copied.
+template <class T>
+[[gnu::always_inline]] inline void copy_run(const T* from, std::int64_t n, T* to) {
+  using Long = Vectors<T, 32>;
+  using Short = Vectors<T, 16>;
+  if (n >= Long::kLanes) {
+    for (std::int64_t j = 0; j + Long::kLanes <= n; j += Long::kLanes) {
+      Long::at(to + j) = Long::at(from + j);
+    }
+    Long::at(to + n - Long::kLanes) = Long::at(from + n - Long::kLanes);
+  } else if (n >= Short::kLanes) {
+    Short::at(to) = Short::at(from);
+    Short::at(to + n - Short::kLanes) = Short::at(from + n - Short::kLanes);
+  } else {
+    for (std::int64_t j = 0; j < n; ++j) to[j] = from[j];
+  }
+}
+
 // Rows of the matrix that is never made: what the kernel covers, pixel by pixel of the result.
 template <class T>
 class PatchRows {
@@ -32,15 +51,17 @@ class PatchRows {
 
   [[gnu::always_inline]] Strip<T> at(std::int64_t i, std::int64_t k, std::int64_t rows,
                                      std::int64_t depth, T* room) const {
-    const Tap tap = tap_at(k);
-    Pixel pixel = pixel_at(first_ + i);
-    if (const T* items = in_place(tap, pixel, rows, depth)) {
+    if (k != k_) tap_ = tap_at(k_ = k);
+    if (i != i_) pixel_ = pixel_at(first_ + i);
+    i_ = i + rows;
+    if (const T* items = in_place(tap_, pixel_, rows, depth)) {
+      for (std::int64_t r = 0; r < rows; ++r) next(pixel_);
       return {items, s_.stride_across * s_.channels};
     }
     T* to = room;
     for (std::int64_t r = 0; r < rows; ++r, to += depth) {
-      wide_ ? copy_rows(tap, pixel, depth, to) : copy_taps(tap, pixel, depth, to);
-      next(pixel);
+      wide_ ? copy_rows(tap_, pixel_, depth, to) : copy_taps(tap_, pixel_, depth, to);
+      next(pixel_);
     }
     return {room, depth};
   }
@@ -107,10 +128,9 @@ class PatchRows {
         const std::int64_t before = std::clamp<std::int64_t>(-x, 0, n);
         const std::int64_t end = std::clamp<std::int64_t>(width - x, before, n);
         const T* from = p.image + y * width + x;
-        std::int64_t j = 0;
-        for (; j < before; ++j) to[j] = T(0);
-        for (; j < end; ++j) to[j] = from[j];
-        for (; j < n; ++j) to[j] = T(0);
+        if (before > 0) std::fill_n(to, before, T(0));
+        copy_run(from + before, end - before, to + before);
+        if (end < n) std::fill_n(to + end, n - end, T(0));
       }
       to += n;
       depth -= n;
@@ -125,7 +145,7 @@ class PatchRows {
       const std::int64_t x = p.x * s_.stride_across - s_.left + tap.column * s_.dilation_across;
       if (has_row(y) && x >= 0 && x < s_.width) {
         const T* from = p.image + (y * s_.width + x) * s_.channels + tap.channel;
-        for (std::int64_t j = 0; j < n; ++j) to[j] = from[j];
+        copy_run(from, n, to);
       } else {
         std::fill_n(to, n, T(0));
       }
@@ -141,6 +161,12 @@ class PatchRows {
   const std::int64_t first_;
   const std::int64_t depth_;  // channels of a group
   const bool wide_;
+  // Where the last strip was and ended: the next one is mostly there, and divisions take as long as
+  // a small kernel's products.
+  mutable std::int64_t k_ = -1;
+  mutable std::int64_t i_ = -1;
+  mutable Tap tap_{};
+  mutable Pixel pixel_{};
 };
 
 template <class Level, class T>

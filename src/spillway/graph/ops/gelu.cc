@@ -5,17 +5,17 @@
 namespace spillway::graph {
 namespace {
 
-// The constants are floats for every type, as TensorFlow's are.
-constexpr double kRoot = 1.41421356237309504880F;
-constexpr double kSlope = 0.7978845608028653559F;  // sqrt(2 / pi)
+// Two of the constants are floats for every type, as TensorFlow's are.
+constexpr double kRoot = 0.70710678118654752440F;
 constexpr double kCubic = 0.044715F;
+constexpr double kSlope = 0.7978845608028653559;  // sqrt(2 / pi)
 
 // x times the probability that a normal number is below x. By the complement, which keeps its
 // digits where that is small.
 struct Exact {
   template <class T>
   [[gnu::always_inline]] static auto of(T x) {
-    return T(0.5) * x * std::erfc(x / static_cast<T>(-kRoot));
+    return T(0.5) * x * std::erfc(x * static_cast<T>(-kRoot));
   }
 };
 

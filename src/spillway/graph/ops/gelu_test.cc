@@ -10,9 +10,9 @@ TEST(GeluOp, WeighsEachNumberByItsProbability) {
   std::vector<double> exact;
   std::vector<double> approximate;
   for (const double v : x) {
-    exact.push_back(v * 0.5 * std::erfc(-v / 1.41421356237309504880F));
+    exact.push_back(v * 0.5 * std::erfc(-v * 0.70710678118654752440F));
     approximate.push_back(0.5 * v *
-                          (1 + std::tanh(0.7978845608028653559F * (v + 0.044715F * v * v * v))));
+                          (1 + std::tanh(0.7978845608028653559 * (v + 0.044715F * v * v * v))));
   }
   for (const DType type : {DType::kFloat32, DType::kFloat64}) {
     const double tolerance = type == DType::kFloat32 ? 2e-7 : 1e-15;
