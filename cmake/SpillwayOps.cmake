@@ -16,6 +16,8 @@ endfunction()
 # Loops are written to be vectorised, and to give the same numbers on every machine.
 set(SPILLWAY_LOOP_OPTIONS "-ffp-contract=off;-fno-math-errno")
 set_source_files_properties(
+  ${PROJECT_SOURCE_DIR}/src/spillway/graph/conv.cc
+  ${PROJECT_SOURCE_DIR}/src/spillway/graph/depthwise.cc
   ${PROJECT_SOURCE_DIR}/src/spillway/graph/gemm.cc
   ${PROJECT_SOURCE_DIR}/src/spillway/graph/paired.cc
   ${PROJECT_SOURCE_DIR}/src/spillway/graph/vector_math_test.cc

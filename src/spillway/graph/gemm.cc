@@ -74,7 +74,8 @@ template <class Level, class T, bool kDots>
   if constexpr (kDots) {
     run_dots<Level>(t);
   } else {
-    Blocked<Level, T>{t}.run();
+    const MatrixRows<T> rows{t.a, t.product.a, t.blocks.a_in_place};
+    Blocked<Level, T, MatrixRows<T>>{t, rows}.run();
   }
 }
 

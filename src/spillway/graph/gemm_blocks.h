@@ -28,8 +28,32 @@ constexpr auto all_tiles() {
   return all;
 }
 
-// Sums over k in order, a block of it at a time; the sums so far wait in c, or in scratch.
-template <class Level, class T>
+// Some rows of a, a stretch of k, each of items side by side.
+template <class A>
+struct Strip {
+  const A* items;
+  std::int64_t stride;  // from row to row
+};
+
+// The rows of a matrix: where they lie, or a copy in `room`.
+template <class T>
+struct MatrixRows {
+  const T* a;
+  Layout layout;
+  bool in_place;
+
+  [[gnu::always_inline]] Strip<Summed<T>> at(std::int64_t i, std::int64_t k, std::int64_t rows,
+                                             std::int64_t depth, Summed<T>* room) const {
+    const T* from = a + i * layout.row + k * layout.column;
+    if (in_place) return {reinterpret_cast<const Summed<T>*>(from), layout.row};
+    pack_a(from, layout, rows, depth, room);
+    return {room, depth};
+  }
+};
+
+// Sums over k in order, a block of it at a time; the sums so far wait in c, or in scratch. Rows
+// gives the rows of a: a matrix's, or those of one that is never made.
+template <class Level, class T, class Rows>
 struct Blocked {
   using A = Summed<T>;
   static constexpr auto kTiles = all_tiles<Level, A>();
@@ -37,6 +61,7 @@ struct Blocked {
   static constexpr std::int64_t kWidth = kLanes * Level::kVectors;
 
   const GemmTask<T>& t;
+  const Rows& rows_of_a;
   const Product& p = t.product;
   const GemmBlocks& s = t.blocks;
   const std::int64_t sums_width = round_up(s.columns, kLanes);
@@ -111,10 +136,9 @@ struct Blocked {
       for (std::int64_t r = 0; r < rows; r += some) {
         some = static_cast<int>(std::min<std::uint64_t>(
             Level::kRows, std::bit_floor(static_cast<std::uint64_t>(rows - r))));
-        const T* a = t.a + (i + r) * p.a.row + k * p.a.column;
-        if (!s.a_in_place) pack_a(a, p.a, some, tile.depth, strip);
-        tile.a = s.a_in_place ? reinterpret_cast<const A*>(a) : strip;
-        tile.lda = s.a_in_place ? p.a.row : tile.depth;
+        const Strip<A> a = rows_of_a.at(i + r, k, some, tile.depth, strip);
+        tile.a = a.items;
+        tile.lda = a.stride;
         tile.c = c + r * tile.ldc;
         run_rows(tile, b, columns, some);
       }

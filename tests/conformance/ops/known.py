@@ -130,6 +130,24 @@ _MEANT: tuple[Meant, ...] = (
         _VALUE + r"|UNIMPLEMENTED: cast: |INVALID_ARGUMENT: a \w+ cannot become ",
         "constants may hold tensors",
     ),
+    Meant(
+        r"nn\.\w*conv\w*",
+        _VALUE,
+        r"INVALID_ARGUMENT: \w+: is not defined for \w+, only for float32 and float64",
+        "convolutions of integers and of small floats are not here",
+    ),
+    Meant(
+        r"nn\.(moments|silu|swish)",
+        _VALUE,
+        r"INVALID_ARGUMENT: \w+: is not defined for (u?int|complex)",
+        "moments of integers and silu of complex numbers are not here",
+    ),
+    Meant(
+        r"nn\.gelu",
+        r"ValueError: `features.dtype` must be a floating point tensor",
+        r"INVALID_ARGUMENT: \w+: is not defined for",
+        "gelu of integers: another class of error",
+    ),
 )
 # What TensorFlow refuses when a map is written and we take: by its words.
 _REFUSED_MAPS = (
@@ -144,6 +162,9 @@ _REFUSED_MAPS = (
     (r"Cannot infer argument `num` from shape", "batch_dims of unknown rank"),
     (r"unsupported operand type\(s\) for -: 'NoneType' and 'int'", "an axis of unknown rank"),
     (r"'images' contains no shape", "resizing of unknown rank"),
+    (r"None values not supported", "a dilated convolution of unknown size"),
+    (r"Cannot take the length of shape with unknown rank", "a pool of unknown rank"),
+    (r"Cannot convert a partially known TensorShape", "a dilated convolution of unknown size"),
 )
 
 

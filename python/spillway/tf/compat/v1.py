@@ -8,8 +8,9 @@ from spillway.dimensions import Dimension
 from spillway.shapes import TensorShape
 from spillway.tf import _names
 from spillway.tf.compat import v1_data as data
+from spillway.tf.compat import v1_nn as nn
 
-__all__ = ["Dimension", "TensorShape", "data"]
+__all__ = ["Dimension", "TensorShape", "data", "nn"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""`tf.keras`: the part of it that makes datasets."""
+"""`tf.keras`: the part of it that makes datasets, and a little more."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 from spillway.tf import _names
 
-from . import preprocessing, utils
+from . import ops, preprocessing, utils
 
-__all__ = ["preprocessing", "utils"]
+__all__ = ["ops", "preprocessing", "utils"]
 
 
 def __getattr__(name: str) -> Any:
