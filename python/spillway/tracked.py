@@ -6,7 +6,7 @@ object and a number, and put into words when somebody asks.
 >>> class Thing:
 ...     size = 8
 >>> thing = Thing()
->>> track("tensor", thing, lambda it: it.size)
+>>> _ = track("tensor", thing, lambda it: it.size)
 >>> live("tensor")[-1].nbytes
 8
 >>> del thing
@@ -63,7 +63,7 @@ class Tracked(weakref.ref[Any]):
         return f"Tracked({self.what}, {self.line}, {self.nbytes} bytes)"
 
 
-def track(what: str, obj: object, nbytes: Callable[[Any], int]) -> None:
+def track(what: str, obj: object, nbytes: Callable[[Any], int]) -> Tracked:
     """Knows `obj` by the user's line that made it for as long as it lives.
 
     nbytes: asked when somebody looks; must not hold `obj`.
@@ -74,6 +74,7 @@ def track(what: str, obj: object, nbytes: Callable[[Any], int]) -> None:
     made._nbytes = nbytes
     made._site, made._number = _site()
     _live[what][made.serial] = made
+    return made
 
 
 def _forget(gone: Any) -> None:
