@@ -13,7 +13,7 @@ from spillway import modes, tracked
 from spillway.lines import describe
 from spillway.native_ops import native
 from spillway.sessions.naming import DEFAULTS, Written, base_of, frames, same_call, type_of
-from spillway.sessions.operation import Operation, Source
+from spillway.sessions.operation import Called, Effect, Operation, Source
 from spillway.sessions.scopes import Names, NameScope
 from spillway.tensor_convert import is_tensor
 
@@ -48,6 +48,7 @@ class Graph:
         self._control_stack: list[tuple[Operation, ...]] = []
         self._lines: Counter[tuple[CodeType | None, int]] = Counter()
         self._nodes = 0
+        self._acting = 0  # operations that do more than compute
         self._collections: dict[str, list[Any]] = {}
         self._variables: dict[str, Any] = {}  # what get_variable made
         self._variable_scope: Any = None
@@ -179,6 +180,7 @@ class Graph:
 
     def _add(self, operation: Operation) -> None:
         """Takes in an operation that has its name."""
+        self._acting += isinstance(operation, (Called, Effect))
         self._operations[operation.name] = operation
         for tensor in operation.outputs:
             self._named[tensor._serial] = operation
@@ -187,6 +189,18 @@ class Graph:
         """A name of its own in the scope that is open, behind all that was written before."""
         self._settle()
         return self._names.unique(self._names.scope + base)
+
+    @contextlib.contextmanager
+    def _without_effects(self, what: str) -> Iterator[None]:
+        """Refuses what would run whether its branch is taken or not."""
+        before = self._acting
+        yield
+        if self._acting != before:
+            raise NotImplementedError(
+                f"{what}: in a graph a branch or loop body can neither set a variable nor call a "
+                "Python function. Let it give the value, and set the variable outside: "
+                "v.assign(tf.cond(...))"
+            )
 
     def _source(self, source: Source) -> None:
         """Takes in a parameter and where its value comes from."""
