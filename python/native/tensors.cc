@@ -126,7 +126,9 @@ const Tensor* evaluated(PyObject* tensor) {
   const graph::Operand& operand = operand_of(tensor);
   if (const Tensor* value = operand.value()) return value;
   if (operand.node->symbolic()) {
-    PyErr_SetString(types().trace_break.get(), "needs the value of a traced tensor");
+    // Its own method says why: a trace ends, a graph has to run first.
+    const Ref none = Ref::steal(PyObject_CallMethod(tensor, "numpy", nullptr));
+    if (none) PyErr_SetString(types().trace_break.get(), "needs the value of a traced tensor");
     return nullptr;
   }
   Status status;
@@ -160,6 +162,25 @@ graph::SitePtr current_site() {
     frame = back;
   }
   return nullptr;
+}
+
+namespace {
+Ref& recorder() {
+  static auto& kept = *new Ref();  // outlives the interpreter
+  return kept;
+}
+}  // namespace
+
+void set_recorder(Ref wanted) { recorder() = wanted.get() == Py_None ? Ref() : std::move(wanted); }
+
+PyObject* recorded(PyObject* made, std::string_view op) {
+  if (made == nullptr || !recorder() || UserCodeScope::current() != nullptr) return made;
+  const Ref owned = Ref::steal(made);
+  const Ref told = Ref::borrow(recorder().get());  // may be replaced while it runs
+  const Ref name =
+      Ref::steal(PyUnicode_FromStringAndSize(op.data(), static_cast<Py_ssize_t>(op.size())));
+  if (!name) return nullptr;
+  return PyObject_CallFunctionObjArgs(told.get(), made, name.get(), nullptr);
 }
 
 PyObject* outputs_of(graph::NodePtr node) {
@@ -235,9 +256,10 @@ bool reads_little(const std::vector<graph::Operand>& operands) {
   return bytes <= kLittle;
 }
 
-// Whether a function is being traced on this thread. Asked only where something failed.
+// Whether a function is traced or a graph written on this thread. Asked only where something
+// failed.
 bool tracing_now() {
-  return nb::cast<bool>(nb::module_::import_("spillway.opaque").attr("tracing")());
+  return nb::cast<bool>(nb::module_::import_("spillway.modes").attr("deferring")());
 }
 
 // Whether the values are at fault: other values would have done, or this graph will never ask.
@@ -264,11 +286,11 @@ PyObject* apply_op(const graph::OpDef& op, std::vector<graph::Operand> operands,
     }
     // A graph drops what no result needs, and fails for each element otherwise, as in TensorFlow.
     if (!status.ok() && of_values(status) && tracing_now()) {
-      return outputs_of(graph::Node::deferred(*node));
+      return recorded(outputs_of(graph::Node::deferred(*node)), op.name);
     }
     if (!status.ok()) return raise(status);
   }
-  return outputs_of(std::move(root.node));
+  return recorded(outputs_of(std::move(root.node)), op.name);
 }
 
 }  // namespace spillway::python

@@ -9,12 +9,25 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
-from spillway import nest, opaque
+from spillway import modes, nest, opaque
 from spillway.native_ops import call, native
 from spillway.symbolic import TraceBreak
 from spillway.tensor_convert import is_tensor, refuse, to_tensor
+
+
+def _no_effects(what: str) -> Any:
+    """Inside, a graph that is written gets nothing that would run in any case."""
+    graph = modes.graph()
+    return _scope() if graph is None else graph._without_effects(what)
+
+
+def _give_up(why: str) -> NoReturn:
+    """A traced function runs as Python instead; a graph cannot."""
+    if opaque.tracing():
+        raise TraceBreak(why)
+    raise NotImplementedError(f"{why}, which a graph cannot do")
 
 
 def _traced(*values: Any) -> bool:
@@ -24,15 +37,15 @@ def _traced(*values: Any) -> bool:
 def _switch(index: Any, functions: list[Callable[[], Any]]) -> Any:
     """One of the functions, as graphs: each is traced, one runs."""
     mark = native.next_serial()
-    with opaque.kept() as checks:
+    with opaque.kept() as checks, _no_effects("a branch"):
         results = [function() for function in functions]
     if checks:
-        raise TraceBreak("asserts something in a branch")
+        _give_up("asserts something in a branch")
     flat = [[to_tensor(leaf) for leaf in nest.flatten(result, lists=True)] for result in results]
     for result in results[1:]:
         nest.assert_same_structure(results[0], result, lists=True)
     if any(len(leaves) == 0 for leaves in flat):
-        raise TraceBreak("branches without a result")
+        _give_up("branches without a result")
     made = native.switch_case(index, flat, mark)
     return nest.pack_like(results[0], list(made), lists=True)
 
@@ -82,7 +95,7 @@ def case(
 def _first_of(pairs: list[Any], default: Any) -> Any:
     if not pairs:
         if default is None:
-            raise TraceBreak("a case without a default, on traced values")
+            _give_up("a case without a default, on traced values")
         return default()
     (predicate, function), *rest = pairs
     if default is None and not rest:
@@ -126,7 +139,7 @@ def while_loop(
     """
     values = nest.map_structure(to_tensor, list(loop_vars), lists=True)
     tensors = nest.flatten(values, lists=True)
-    if opaque.tracing() and _loops_on_traced(cond, values):
+    if modes.deferring() and _loops_on_traced(cond, values):
         return _while(cond, body, loop_vars, values, tensors, maximum_iterations)
     count = 0
     while maximum_iterations is None or count < int(maximum_iterations):
@@ -159,11 +172,11 @@ def _while(
             for tensor, shape in zip(tensors, shapes, strict=True)
         ]
         state = nest.pack_like(values, parameters, lists=True)
-        with opaque.kept() as checks:
+        with opaque.kept() as checks, _no_effects("while_loop"):
             test = to_tensor(cond(*state))
             result = body(*state)
         if checks:
-            raise TraceBreak("asserts something in a loop")
+            _give_up("asserts something in a loop")
         result = list(result) if isinstance(result, (list, tuple)) else [result]
         after = [to_tensor(leaf) for leaf in nest.flatten(result, lists=True)]
         wider = [_common(shape, tensor._dims) for shape, tensor in zip(shapes, after, strict=True)]
@@ -208,56 +221,26 @@ def map_fn(
 
 
 def Assert(condition: Any, data: Any, summarize: Any = None, name: Any = None) -> Any:
-    """Raises InvalidArgumentError unless the condition holds.
+    """Raises InvalidArgumentError unless the condition holds; in a graph, where it runs.
 
     >>> Assert(True, ["fine"])
     """
     holds = call("reduce_all", to_tensor(condition), None, False)
-    check(holds, [to_tensor(item) for item in data], "", summarize)
+    made = check(holds, [to_tensor(item) for item in data], "", summarize)
+    return made.op if made._symbolic and modes.graph() is not None else None
 
 
-def check(holds: Any, data: list[Any], text: str, summarize: Any) -> None:
+def check(holds: Any, data: list[Any], text: str, summarize: Any) -> Any:
     """Fails with the data and the text unless it holds."""
     made = call("assert_true", holds, data, text, 3 if summarize is None else summarize)
     if made._symbolic:  # nothing of a graph's results depends on it: kept by itself
         opaque.keep(made)
-
-
-def group(*inputs: Any, **kwargs: Any) -> None:
-    """Nothing: what is written has run.
-
-    >>> group(1, 2)
-    """
-
-
-def no_op(name: Any = None) -> None:
-    """Nothing.
-
-    >>> no_op()
-    """
+    return made
 
 
 @contextlib.contextmanager
 def _scope() -> Iterator[None]:
     yield
-
-
-def control_dependencies(control_inputs: Any) -> Any:
-    """A scope without effect: ops run in the order they are written.
-
-    >>> with control_dependencies([]):
-    ...     pass
-    """
-    return _scope()
-
-
-def name_scope(name: Any) -> Any:
-    """A scope that names nothing yet.
-
-    >>> with name_scope("block"):
-    ...     pass
-    """
-    return _scope()
 
 
 def device(device_name: Any) -> Any:
@@ -270,7 +253,7 @@ def device(device_name: Any) -> Any:
 
 
 def init_scope() -> Any:
-    """A scope without effect.
+    """A scope without effect: a graph that is written stays the one that is written.
 
     >>> with init_scope():
     ...     pass
