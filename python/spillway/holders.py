@@ -38,11 +38,9 @@ def holders(key: tracked.Key) -> list[str]:
     """Who holds what a line made: `list 'kept' in train.py (10,000 items)`.
 
     >>> import spillway as sw
-    >>> class Model: pass
-    >>> model = Model()
-    >>> model.cache = [sw.Tensor([1.0])]
-    >>> who_holds([model.cache[0]])
-    ["attribute 'cache' of Model (list, 1 item)"]
+    >>> kept = [sw.Tensor([1.0])]
+    >>> who_holds(kept[:])
+    ["list 'kept' in holders.py (1 item)"]
     """
     what, file, number = key
     if what == "tensor":
