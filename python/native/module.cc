@@ -49,6 +49,7 @@ NB_MODULE(_native, m) {
   bind_graph(m);
   bind_lines(m);
   bind_operators(m);
+  bind_session(m);
   bind_iterator(m);
   bind_memory(m);
   bind_files(m);
@@ -74,5 +75,6 @@ NB_MODULE(_native, m) {
     all.make_optional = get("make_optional");
     all.make_error = get("make_error");
     all.code_of = get("code_of");
+    all.variable = get("variable");
   });
 }

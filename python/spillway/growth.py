@@ -138,13 +138,13 @@ def steps() -> int:
     return _steps
 
 
-def look(stepped: bool) -> None:
+def look(stepped: bool, warns: bool = True) -> None:
     """Counts, and warns of lines that grow. Threads do not wait here: one looks for all."""
     if not _busy.acquire(blocking=False):
         return
     try:
         due = [line for line in count(stepped) if _due(line)]
-        if due and any(_heavy(line) for line in measured(due)):
+        if warns and due and any(_heavy(line) for line in measured(due)):
             gc.collect()  # what is only waiting for that is no leak
             count(False)
             for line in measured(due):

@@ -22,7 +22,7 @@ def changed() -> list[tuple[tracked.Key, int]]:
     ...     node_count = 0
     ...     def nodes_by_line(self): return {"train.py:7": self.node_count}
     >>> graph = Graph()
-    >>> tracked.track("graph", graph, lambda it: 0)
+    >>> _ = tracked.track("graph", graph, lambda it: 0)
     >>> graph.node_count = 3
     >>> changed()
     [(('node', 'train.py:7', -1), 3)]

@@ -6,7 +6,7 @@ object and a number, and put into words when somebody asks.
 >>> class Thing:
 ...     size = 8
 >>> thing = Thing()
->>> track("tensor", thing, lambda it: it.size)
+>>> _ = track("tensor", thing, lambda it: it.size)
 >>> live("tensor")[-1].nbytes
 8
 >>> del thing
@@ -75,7 +75,7 @@ class Tracked(weakref.ref[Any]):
         return f"Tracked({self.what}, {self.line}, {self.nbytes} bytes)"
 
 
-def track(what: str, obj: object, nbytes: Callable[[Any], int]) -> None:
+def track(what: str, obj: object, nbytes: Callable[[Any], int]) -> Tracked:
     """Knows `obj` by the user's line that made it for as long as it lives.
 
     nbytes: asked when somebody looks; must not hold `obj`.
@@ -96,6 +96,7 @@ def track(what: str, obj: object, nbytes: Callable[[Any], int]) -> None:
         from spillway import growth
 
         growth.look(False)
+    return made
 
 
 def _forget(gone: Any) -> None:
@@ -114,7 +115,7 @@ def untrack(obj: object) -> None:
 
     >>> class Thing: pass
     >>> thing = Thing()
-    >>> track("session", thing, lambda it: 1)
+    >>> _ = track("session", thing, lambda it: 1)
     >>> untrack(thing)
     >>> [found for found in live("session") if found.obj is thing]
     []
