@@ -291,6 +291,21 @@ def test_datasets_run_as_ever_beside_a_graph() -> None:
     assert seen == [1, 3]
 
 
+def test_a_graph_takes_elements_of_a_dataset() -> None:
+    with tf.Graph().as_default(), v1.Session() as session:
+        ds = tf.data.Dataset.range(4).map(lambda x: {"x": x, "y": [x, x]})
+        it = v1.data.make_initializable_iterator(ds)
+        element = it.get_next()
+        both = element["x"] + tf.reduce_sum(element["y"])
+        with pytest.raises(tf.errors.FailedPreconditionError, match="not been initialized"):
+            session.run(both)
+        for _ in range(2):
+            session.run(it.initializer)
+            assert [int(session.run(both)) for _ in range(4)] == [0, 3, 6, 9]
+            with pytest.raises(tf.errors.OutOfRangeError):
+                session.run(both)
+
+
 def test_a_graph_belongs_to_the_thread_that_writes_it() -> None:
     seen: list[Any] = []
     with tf.Graph().as_default():
