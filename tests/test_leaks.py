@@ -550,3 +550,13 @@ def test_the_examples_of_the_page_hold() -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stdout
     assert page.read_text().count(">>> ") > 5
+
+
+def test_a_large_graph_that_is_built_once_is_no_loop() -> None:
+    graph = Graph()
+    with Warned() as warned:
+        for _ in range(2000):
+            graph.add("model.py:21")
+        growth.step()
+        assert not [leak for leak in sw.leaks() if leak.line == "model.py:21"]
+    assert not warned.all

@@ -96,6 +96,8 @@ class Line:
 
     def keeps_all(self) -> bool:
         """Whether it makes many, and they stay."""
+        if self.key[0] == "node":
+            return False  # a large graph that is built once
         kept = self.count - self._kept_before
         return kept >= MANY and _KEPT * kept >= self.made - self._made_before
 

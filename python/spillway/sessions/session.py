@@ -164,7 +164,8 @@ class Session:
             tensor = self._fed_tensor(key)
             source = self.graph._sources.get(tensor._serial)
             name = source.name if isinstance(source, Fed) else _shown(tensor)
-            found[tensor._serial] = (tensor, check_fed(tensor, value, f"'{name}:0'"))
+            with modes.writing(None):  # a value that is fed is no part of the graph
+                found[tensor._serial] = (tensor, check_fed(tensor, value, f"'{name}:0'"))
         return [found[serial] for serial in sorted(found)]
 
     def _fed_tensor(self, key: Any) -> Any:

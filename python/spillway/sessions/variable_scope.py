@@ -191,7 +191,12 @@ def get_variable(
             "mean to set reuse=tf.AUTO_REUSE in VarScope?"
         )
     made = Variable(
-        _start(full, shape, dtype or scope.dtype, initializer or scope.initializer),
+        _start(
+            full,
+            shape,
+            dtype or scope.dtype,
+            initializer if initializer is not None else scope.initializer,
+        ),
         trainable,
         validate_shape,
         dtype=dtype or scope.dtype,
