@@ -560,3 +560,18 @@ def test_a_large_graph_that_is_built_once_is_no_loop() -> None:
         growth.step()
         assert not [leak for leak in sw.leaks() if leak.line == "model.py:21"]
     assert not warned.all
+
+
+def test_lines_of_other_objects_are_bounded_and_give_their_places_away() -> None:
+    kept: list[Any] = []
+    for at in range(30):
+        text = "\n".join("kept.append(Thing('variable', 1))" for _ in range(100))
+        exec(compile(text, f"many {at}", "exec"), {"Thing": Thing, "kept": kept})
+    assert len(tracked._by_line) <= tracked.MOST_LINES + len(tracked.KINDS)
+    assert len(tracked.at_line(("variable", "", 0))) > 1000
+    growth.step()
+    kept.clear()
+    growth.step()
+    late = Thing("variable", 1)  # late variable
+    assert len(tracked.at_line(("variable", __file__, line_of("late variable")))) == 1
+    assert late.size == 1

@@ -31,16 +31,21 @@ def changed() -> list[tuple[tracked.Key, int]]:
     """
     if not tracked.any_live("graph") and not _seen:
         return []
-    graphs = {each.serial: each.obj for each in tracked.live("graph")}
-    moved = _seen.keys() != graphs.keys()
-    for serial, graph in graphs.items():
-        nodes = getattr(graph, "node_count", 0)
-        if nodes != _seen.get(serial, (0, {}))[0]:
+    alive = set()
+    moved = False
+    for each in tracked.live("graph"):
+        graph = each.obj
+        if graph is None:
+            continue
+        alive.add(each.serial)
+        nodes = graph.node_count
+        seen = _seen.get(each.serial)
+        if seen is None or nodes != seen[0]:
             moved = True
-            _seen[serial] = nodes, graph.nodes_by_line()
-    if not moved:
+            _seen[each.serial] = nodes, graph.nodes_by_line()
+    if not moved and len(alive) == len(_seen):
         return []
-    for gone in _seen.keys() - graphs.keys():
+    for gone in _seen.keys() - alive:
         del _seen[gone]
     most: Counter[str] = Counter()
     for _, lines in _seen.values():

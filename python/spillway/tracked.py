@@ -86,7 +86,7 @@ def track(what: str, obj: object, nbytes: Callable[[Any], int]) -> Tracked:
     made._nbytes = nbytes
     made._site, made._number = _site()
     key = (what, "" if made._site is None else made._site.co_filename, made._number)
-    made.key = key = key if key in _by_line or len(_by_line) < MOST_LINES else (what, "", 0)
+    made.key = key = key if key in _by_line or _has_room() else (what, "", 0)
     _live[what][made.serial] = made
     line = _by_line.setdefault(key, {})
     line[made.serial] = made
@@ -104,8 +104,16 @@ def _forget(gone: Any) -> None:
         _dropped.append(gone.key)
 
 
+def _has_room() -> bool:
+    if len(_by_line) < MOST_LINES:
+        return True
+    for key in [key for key, line in list(_by_line.items()) if not line]:
+        _by_line.pop(key, None)
+    return len(_by_line) < MOST_LINES
+
+
 def _drop(gone: Any) -> bool:
-    _by_line[gone.key].pop(gone.serial, None)
+    _by_line.get(gone.key, {}).pop(gone.serial, None)
     _changed.add(gone.key)
     return _live[gone.what].pop(gone.serial, None) is not None
 
@@ -146,7 +154,9 @@ def dropped_sessions() -> dict[Key, int]:
     """Sessions that nobody closed and nobody could reach any more: freed. By their line."""
     while _dropped:
         try:
-            _dropped_counts[_dropped.popleft()] += 1
+            key = _dropped.popleft()
+            known = key in _dropped_counts or len(_dropped_counts) < MOST_LINES
+            _dropped_counts[key if known else ("session", "", 0)] += 1
         except IndexError:
             break
     return dict(_dropped_counts)
