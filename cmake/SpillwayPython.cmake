@@ -23,6 +23,7 @@ nanobind_add_module(_native NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE
   python/native/bind_workers.cc
   python/native/file_watch.cc
   python/native/graph_parts.cc
+  python/native/line_counts.cc
   python/native/module.cc
   python/native/nest.cc
   python/native/numpy_guard.cc

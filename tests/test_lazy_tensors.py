@@ -62,3 +62,18 @@ def test_a_constant_is_the_array_as_it_was_at_the_line() -> None:
     y = x + 1.0
     array[:] = 7
     assert float(y[0]) == 1.0
+
+
+def test_a_constant_that_cannot_fit_is_refused_before_it_is_copied() -> None:
+    array = np.ones([4 << 20])
+    with sw.configure(memory_limit="16MiB"):
+        with pytest.raises(sw.errors.BudgetError, match=r"32\.0 MiB"):
+            tf.constant(array)
+        assert float(tf.constant(1.0)) == 1.0
+
+
+def test_constants_make_room_for_each_other() -> None:
+    with sw.configure(memory_limit="16MiB"):
+        kept = [tf.constant(np.full([1 << 17], float(at))) for at in range(40)]
+        assert sw.memory().used <= 16 << 20
+        assert [float(x[0]) for x in kept] == list(range(40))

@@ -10,6 +10,7 @@
 #include "spillway/graph/evaluate.h"
 #include "spillway/graph/graph.h"
 #include "spillway/pipeline/graph_function.h"
+#include "spillway/pipeline/run.h"
 #include "tensors.h"
 
 namespace nb = nanobind;
@@ -234,6 +235,22 @@ nb::object steal(PyObject* object) {
   return nb::steal(object);
 }
 
+// Before an array is copied: what is cold goes to disk, or the user is told that it cannot fit.
+// Inside a user function the stage pays, which never waits there.
+void make_room_for(nb::handle array) {
+  constexpr std::size_t kSmall = 64 * 1024;
+  if (PyArray_Check(array.ptr()) == 0 || UserCodeScope::current() != nullptr) return;
+  const auto bytes =
+      static_cast<std::size_t>(PyArray_NBYTES(reinterpret_cast<PyArrayObject*>(array.ptr())));
+  if (bytes < kSmall || Budget::process().free_pool() >= bytes) return;
+  Status status;
+  {
+    const WithoutGil unlocked;
+    status = tensor_account()->wait_for_room(bytes);
+  }
+  if (!status.ok()) throw_status(status);
+}
+
 std::vector<Operand> operands_of(nb::handle tensors) {
   std::vector<Operand> out;
   for (nb::handle tensor : tensors) out.push_back(operand_of(tensor.ptr()));
@@ -300,6 +317,7 @@ void bind_graph(nb::module_& m) {
   m.def(
       "constant",
       [](nb::handle array, bool adopt) {
+        if (!adopt) make_room_for(array);
         LeafRules rules;
         rules.account = tensor_account();
         rules.constant = adopt;

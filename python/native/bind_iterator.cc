@@ -124,8 +124,12 @@ class Turn {
 
 class NativeIterator {
  public:
-  NativeIterator(std::unique_ptr<Consumer> consumer, Leaves leaves)
-      : leaves_(leaves), consumer_(std::move(consumer)), box_(std::make_shared<AuditBox>()) {
+  NativeIterator(std::unique_ptr<Consumer> consumer, Leaves leaves, graph::SitePtr site)
+      : leaves_(leaves),
+        site_(std::move(site)),
+        line_(site_ == nullptr || leaves == Leaves::kNumpy ? nullptr : line_of(*site_)),
+        consumer_(std::move(consumer)),
+        box_(std::make_shared<AuditBox>()) {
     box_->follow(consumer_);
     alive().emplace(consumer_.get(), Open{consumer_, turn_});
   }
@@ -145,6 +149,7 @@ class NativeIterator {
     const std::int64_t mine = at_++;
     const StructurePtr structure = structure_;
     consumer_->handed_out(at_);
+    const ElementLine counted(line_);
     PyObject* out = single_ != nullptr ? give_leaf(*structure, handed(single_->row(mine)), leaves_)
                                        : give_row(*structure, mine);
     if (out == nullptr && at_ == mine + 1) consumer_->handed_out(--at_);
@@ -269,7 +274,10 @@ class NativeIterator {
       raise(next.error());
       return false;
     }
-    if (!next.value()) return false;
+    if (!next.value()) {
+      if (!std::exchange(ended_, true)) note_step();
+      return false;
+    }
     chunk_ = std::move(*next.value());
     rows_ = chunk_.rows();
     structure_ = chunk_.structure();
@@ -310,6 +318,8 @@ class NativeIterator {
 
   HomeProcess home_;
   Leaves leaves_;
+  graph::SitePtr site_;  // the line that began the pass
+  LineCount* line_;      // of its elements; valid while site_ is
 
   std::shared_ptr<Consumer> consumer_;
   std::shared_ptr<AuditBox> box_;
@@ -320,6 +330,7 @@ class NativeIterator {
   std::int64_t rows_ = 0;
   std::shared_ptr<Turn> turn_ = std::make_shared<Turn>();
   bool closed_ = false;
+  bool ended_ = false;
 };
 
 PyObject* iterator_next(PyObject* self) { return nb::inst_ptr<NativeIterator>(self)->next(); }
@@ -431,7 +442,8 @@ NativeIterator open_iterator(nb::handle node, std::int64_t read_ahead_ns, const 
     const WithoutGil free;
     return Consumer::open(root, options);
   }();
-  return {value_or_throw(std::move(consumer)), tensors ? Leaves::kTensor : Leaves::kNumpy};
+  return {value_or_throw(std::move(consumer)), tensors ? Leaves::kTensor : Leaves::kNumpy,
+          current_site()};
 }
 
 }  // namespace
@@ -445,6 +457,7 @@ void bind_iterator(nb::module_& m) {
   nb::class_<AuditBox>(m, "AuditBox", "What became of the elements of one pass.")
       .def("facts", [](const AuditBox& box) { return audit_dict(box.audit()); });
   nb::class_<NativeIterator>(m, "Iterator", nb::type_slots(iterator_slots),
+                             nb::is_weak_referenceable(),
                              "One pass over a dataset; see Dataset.__iter__.")
       .def(
           "save",
@@ -462,6 +475,8 @@ void bind_iterator(nb::module_& m) {
       .def("close", &NativeIterator::close,
            "Stops, closes generators, lets go of the memory. Further next() ends.")
       .def_prop_ro("closed", &NativeIterator::closed)
+      .def_prop_ro("_held",
+                   [](const NativeIterator& it) { return it.consumer().run().account()->held(); })
       .def("__enter__", [](nb::object self) { return self; })
       .def(
           "__exit__", [](NativeIterator& it, nb::object, nb::object, nb::object) { it.close(); },

@@ -41,6 +41,7 @@ void end_async_loop();
 void bind_access(nanobind::module_& m);
 void bind_spec(nanobind::module_& m);
 void bind_graph(nanobind::module_& m);
+void bind_lines(nanobind::module_& m);
 void bind_operators(nanobind::module_& m);
 void bind_session(nanobind::module_& m);
 void bind_iterator(nanobind::module_& m);

@@ -47,6 +47,7 @@ NB_MODULE(_native, m) {
   bind_access(m);
   bind_spec(m);
   bind_graph(m);
+  bind_lines(m);
   bind_operators(m);
   bind_session(m);
   bind_iterator(m);

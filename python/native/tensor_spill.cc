@@ -24,14 +24,22 @@ std::size_t can_give(const graph::Operand& operand) {
 }  // namespace
 
 NativeTensor::NativeTensor(graph::Operand of) : value(std::move(of)), before_(newest) {
+  if (const graph::Node& node = *value.node; !node.symbolic()) {
+    const graph::Site* site = node.site().get();
+    line_ = site == nullptr ? ElementLine::current() : line_of(*site);
+    if (line_ != nullptr) note_made(*line_);
+  }
   (before_ == nullptr ? oldest : before_->after_) = this;
   newest = this;
 }
 
 NativeTensor::~NativeTensor() {
+  if (line_ != nullptr) --line_->live;
   (before_ == nullptr ? oldest : before_->after_) = after_;
   (after_ == nullptr ? newest : after_->before_) = before_;
 }
+
+const NativeTensor* NativeTensor::first() { return oldest; }
 
 std::size_t spill_tensors(std::size_t wanted) {
   Budget& budget = Budget::process();

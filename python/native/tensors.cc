@@ -4,6 +4,7 @@
 
 #include <array>
 #include <optional>
+#include <typeinfo>
 
 #include "spillway/graph/evaluate.h"
 #include "spillway/pipeline/run.h"
@@ -17,7 +18,11 @@ namespace {
 class FrameSite final : public graph::Site {
  public:
   FrameSite(PyCodeObject* code, int at)
-      : code_(keep_object(Ref::borrow(reinterpret_cast<PyObject*>(code)))), at_(at) {}
+      : code_(keep_object(Ref::borrow(reinterpret_cast<PyObject*>(code)))),
+        at_(at),
+        use_(line_count(code->co_filename, PyCode_Addr2Line(code, at))) {}
+
+  LineCount& count() const { return use_.count(); }
 
   std::string describe() const override {
     const WithGil gil;
@@ -33,14 +38,16 @@ class FrameSite final : public graph::Site {
  private:
   const std::shared_ptr<void> code_;
   const int at_;
+  const LineUse use_;
 };
 
 // What loops ask for again and again is remembered, by address: what is remembered is kept alive,
 // so that no other object can have its address. With the GIL; never destroyed.
 constexpr std::size_t kRemembered = 64;
+constexpr std::size_t kRememberedSites = 512;  // a new one costs as much as its tensor
 
-std::size_t slot_of(const void* object, int at) {
-  return (reinterpret_cast<std::uintptr_t>(object) / 16 + static_cast<unsigned>(at)) % kRemembered;
+std::size_t slot_of(const void* object, int at, std::size_t slots = kRemembered) {
+  return (reinterpret_cast<std::uintptr_t>(object) / 16 + static_cast<unsigned>(at)) % slots;
 }
 
 graph::SitePtr site_at(PyCodeObject* code, int at) {
@@ -49,8 +56,8 @@ graph::SitePtr site_at(PyCodeObject* code, int at) {
     int at = 0;
     graph::SitePtr site;
   };
-  static auto& known = *new std::array<Known, kRemembered>();
-  Known& slot = known[slot_of(code, at)];
+  static auto& known = *new std::array<Known, kRememberedSites>();
+  Known& slot = known[slot_of(code, at, kRememberedSites)];
   if (slot.code != code || slot.at != at) {
     slot.code = code;
     slot.at = at;
@@ -162,6 +169,10 @@ graph::SitePtr current_site() {
     frame = back;
   }
   return nullptr;
+}
+
+LineCount* line_of(const graph::Site& site) {
+  return typeid(site) == typeid(FrameSite) ? &static_cast<const FrameSite&>(site).count() : nullptr;
 }
 
 namespace {

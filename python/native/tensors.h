@@ -1,6 +1,7 @@
 #pragma once
 
 #include "arrays.h"
+#include "line_counts.h"
 #include "spillway/graph/node.h"
 
 // Tensors as Python sees them: nodes of the graph room. With the GIL.
@@ -16,12 +17,25 @@ class NativeTensor {
   NativeTensor& operator=(const NativeTensor&) = delete;
 
   graph::Operand value;
+  // Of the line that made it; null for traced tensors, and for what no line made.
+  LineCount* line() const { return line_; }
 
  private:
   friend std::size_t spill_tensors(std::size_t wanted);
+  template <class Visit>
+  friend void each_tensor(Visit visit);
+  static const NativeTensor* first();
+
+  LineCount* line_ = nullptr;
   NativeTensor* before_;
   NativeTensor* after_ = nullptr;
 };
+// All tensors, the oldest first, until `visit` says no. It makes and drops none.
+template <class Visit>
+void each_tensor(Visit visit) {
+  const NativeTensor* each = NativeTensor::first();
+  while (each != nullptr && visit(*each)) each = each->after_;
+}
 // Moves values to disk until `wanted` bytes are free or there are none left, and says how many
 // became free. They are read back when they are asked for.
 std::size_t spill_tensors(std::size_t wanted);
@@ -50,6 +64,8 @@ void set_recorder(Ref recorder);
 PyObject* recorded(PyObject* made, std::string_view op);
 // The line of the user's code that is running.
 graph::SitePtr current_site();
+// The count of such a line; null where a site is no line of this process.
+LineCount* line_of(const graph::Site& site);
 // A plain Python number without a detour through NumPy; nullopt: not such a simple case.
 std::optional<graph::Operand> number_operand(PyObject* object, std::optional<DType> dtype);
 // An op on its operands, run at once where waiting gains nothing. A new reference, a tuple of

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from spillway import _native, errors
 from spillway import async_loop as _async_loop
 from spillway import flight as _flight
+from spillway import growth as _growth
 from spillway import tracked as _tracked
 from spillway.audit import Audit, Report
 from spillway.building import AUTOTUNE
@@ -43,6 +44,7 @@ from spillway.tensor_convert import to_tensor as _to_tensor
 if _TYPE_CHECKING:
     from spillway.flight_report import postmortem
     from spillway.guard.guarded import guarded
+    from spillway.leak_report import leaks, open_sessions
 
 __version__ = "0.1.0"
 __all__ = [
@@ -68,7 +70,9 @@ __all__ = [
     "configure",
     "errors",
     "guarded",
+    "leaks",
     "memory",
+    "open_sessions",
     "postmortem",
     "set_seed",
 ]
@@ -86,6 +90,12 @@ def __getattr__(name: str) -> object:
 
         globals()["postmortem"] = postmortem
         return postmortem
+    if name in ("leaks", "open_sessions"):
+        from spillway import leak_report
+
+        found: object = getattr(leak_report, name)
+        globals()[name] = found
+        return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -123,5 +133,6 @@ _atexit.register(_native.shut_down)
 _native.set_garbage_hook(_collect_garbage)
 _native.guard_numpy(True)
 _explain_refusals()
+_native.set_growth_hook(_growth.look)
 _native.set_flight_hook(_flight.begin)
 _flight.look()

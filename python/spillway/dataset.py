@@ -35,6 +35,7 @@ from spillway.problems import Problems
 from spillway.specs import DatasetSpec, OptionalSpec, TensorSpec
 from spillway.structures import from_structure, to_structure
 from spillway.symbolic import TraceBreak
+from spillway.tracked import track
 
 INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
@@ -177,6 +178,7 @@ class Dataset(FileSources, Operators):
         options = self.options()
         ahead = _READ_AHEAD_NS if options.reads_ahead() else 0
         it: Any = _native.open(self._node, ahead, options.dataset_name or "", tensors)
+        track("iterator", it, _held_by)
         self._last = it._audit_box()
         return it
 
@@ -604,6 +606,11 @@ class Dataset(FileSources, Operators):
     def options(self) -> Options:
         """What was chosen with `with_options`, merged over the whole pipeline; read only."""
         return Options.of_node(self._node)
+
+
+def _held_by(it: Any) -> int:
+    held: int = it._held
+    return held
 
 
 def _iterator_audit(self: Any) -> Audit:

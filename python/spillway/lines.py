@@ -30,7 +30,11 @@ def user_line() -> str:
 
 def describe(code: CodeType, number: int) -> str:
     """A line of a code object in words."""
-    file = code.co_filename
+    return describe_at(code.co_filename, number)
+
+
+def describe_at(file: str, number: int) -> str:
+    """A line of a file, or of a notebook's cell, in words."""
     cell = _notebook().get(file)
     return f"{file}:{number}" if cell is None else f"In[{cell}] line {number}"
 

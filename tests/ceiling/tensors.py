@@ -81,6 +81,29 @@ def tensors_that_go_to_disk(limit: int) -> Facts:
     return Facts(seen, range(24), "on disk")
 
 
+@case(limit=64 * MIB)
+def constants_in_a_list(limit: int) -> Facts:
+    """2,000 constants of 80 KB, all kept: warned of by their line, and the cold ones spill."""
+    import warnings
+
+    import spillway.tf as tf
+
+    kept = []
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for number in range(2000):
+            kept.append(tf.constant(np.full([100, 100], float(number))))
+    texts = [str(w.message) for w in told if "memory grows at" in str(w.message)]
+    assert len(texts) == 1, texts
+    assert "kept.append" in texts[0] and "tensors alive" in texts[0], texts[0]
+    assert "list 'kept'" in texts[0] and "each" in texts[0], texts[0]
+    leak = next(each for each in sw.leaks() if each.what == "tensor" and "tensors.py" in each.line)
+    assert leak.count == 2000 and leak.bytes < limit, leak
+    assert leak.bytes + leak.on_disk >= 2000 * 80_000, leak
+    seen = [int(x.numpy()[0, 0]) for x in kept]
+    return Facts(seen, range(2000), "on disk", {"warned": texts[0], "report": repr(sw.leaks())})
+
+
 @case(limit=96 * MIB)
 def elements_that_are_kept(limit: int) -> Facts:
     """A traced map of 1 MiB tensors, every one kept: they go to disk, and nothing is lost."""

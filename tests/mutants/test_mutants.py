@@ -43,6 +43,8 @@ MUTANTS = {
     "repeated_after_death": "tests/test_isolated_generators.py::"
     "test_after_a_crash_it_goes_on_where_it_was",
     "stall_not_reported": "Stalls.UserCodeThatDoesNotReturnIsReportedAgainAndAgain",
+    "growth_not_counted": "tests/test_leaks.py::"
+    "test_a_line_that_keeps_a_tensor_a_step_is_named_with_count_bytes_and_growth",
     "interrupt_ignored": "tests/test_dataset.py::test_ctrl_c_is_heard_while_waiting",
 }
 

@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 from typing import Any
 
-from spillway import modes, nest, tracked
+from spillway import growth, modes, nest, tracked
 from spillway.lines import user_line
 from spillway.native_ops import native
 from spillway.sessions.graph import Graph, get_default_graph, owner_of
@@ -96,6 +96,7 @@ class Session:
                 out.append(_known_array(element))
             else:
                 out.append(native.take_array(made.pop(0)))
+        growth.step()
         return nest.pack_like(fetches, out, lists=True)
 
     def _run(self, tensors: list[Any], operations: list[Any], fed: list[Any]) -> list[Any]:
@@ -163,7 +164,8 @@ class Session:
             tensor = self._fed_tensor(key)
             source = self.graph._sources.get(tensor._serial)
             name = source.name if isinstance(source, Fed) else _shown(tensor)
-            found[tensor._serial] = (tensor, check_fed(tensor, value, f"'{name}:0'"))
+            with modes.writing(None):  # a value that is fed is no part of the graph
+                found[tensor._serial] = (tensor, check_fed(tensor, value, f"'{name}:0'"))
         return [found[serial] for serial in sorted(found)]
 
     def _fed_tensor(self, key: Any) -> Any:
@@ -216,6 +218,7 @@ class Session:
         if not self._closed:
             self._closed = user_line() or "an unknown line"
             self._let_go()
+            tracked.untrack(self)
 
     @property
     def closed(self) -> bool:
