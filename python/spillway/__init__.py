@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from spillway import _native, errors
 from spillway import async_loop as _async_loop
 from spillway import flight as _flight
-from spillway.audit import Audit, Report
+from spillway.audit import Audit
 from spillway.building import AUTOTUNE
 from spillway.config import Memory, configure, memory
 from spillway.dataset import (
@@ -23,6 +23,7 @@ from spillway.dataset import (
     Dataset,
 )
 from spillway.dtypes import DType, as_dtype
+from spillway.forecast import Forecast, forecast
 from spillway.lines import PACKAGE as _PACKAGE
 from spillway.lines import describe as _describe_line
 from spillway.numpy_guard import explain_refusals as _explain_refusals
@@ -30,6 +31,8 @@ from spillway.optional import Optional
 from spillway.options import Options
 from spillway.policies import OnError
 from spillway.problems import Problem, Problems
+from spillway.progress import progress
+from spillway.report import Report
 from spillway.seeds import set_seed
 from spillway.specs import DatasetSpec, NoneSpec, OptionalSpec, TensorSpec
 from spillway.symbolic import SymbolicTensor as _SymbolicTensor
@@ -51,6 +54,7 @@ __all__ = [
     "DType",
     "Dataset",
     "DatasetSpec",
+    "Forecast",
     "Memory",
     "NoneSpec",
     "OnError",
@@ -65,9 +69,11 @@ __all__ = [
     "as_dtype",
     "configure",
     "errors",
+    "forecast",
     "guarded",
     "memory",
     "postmortem",
+    "progress",
     "set_seed",
 ]
 
