@@ -70,7 +70,7 @@ class _Bands:
         self.held = [held[i] for i in kept]
         self.colours = [COLOURS[i % len(COLOURS)] for i in kept]
         if max(rest) > 0.01 * max(point.used for point in points):
-            self.names.append("everything else")
+            self.names.append("kept for reuse, and all else")
             self.held.append([0, *rest])
             self.colours.append(_OTHERS)
 
@@ -163,7 +163,7 @@ def _labels(bands: _Bands, edges: list[list[int]], x: object, y: object) -> str:
     return "".join(parts)
 
 
-def _shortened(name: str, most: int = 26) -> str:
+def _shortened(name: str, most: int = 30) -> str:
     return name if len(name) <= most else name[: most - 1] + "…"
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MIB = 1 << 20
 _CHUNK = 256 * 1024  # rows travel together up to so much
+_BLOCK = 64 * MIB  # of a generator's rows; one is filled while another is read
+_BLOCK_ROWS = 1024
 _PREFETCH_BYTES = 64 * MIB
 _PREFETCH_ROWS = 512
 _MOST_CALLS = 64
@@ -30,7 +32,8 @@ def forecast_dataset(dataset: Dataset) -> Forecast:
     sizes = sizes_of(stages)
     made = [_stage(stage, sizes[stage.number], sizes) for stage in stages]
     ledger = _native.ledger()
-    limit, held = ledger["effective"], ledger["used"]
+    idle = sum(row["held"] for row in ledger["rows"] if row["name"] == "idle slabs")
+    limit, held = ledger["effective"], max(0, ledger["used"] - idle)
     total = sum(each.bytes or 0 for each in made)
     floors = sum(each.guaranteed for each in made) + _beside(stages, sizes)
     others = sum(row["floor"] for row in ledger["rows"])
@@ -44,7 +47,8 @@ def forecast_dataset(dataset: Dataset) -> Forecast:
         outcome, fits = "unknown", None
     else:
         outcome, fits = "fits", True
-    help_ = _suggest(stages, sizes, made, limit - others, outcome) if fits is False else []
+    kept = others if outcome == "refused" else held
+    help_ = _suggest(stages, sizes, made, limit - kept, kept, outcome) if fits is False else []
     return Forecast(total, limit, fits, made, held, outcome, help_)
 
 
@@ -92,10 +96,20 @@ def _one_at_a_time(stage: PipelineStage, size: Size, below: Size) -> Told:
     if size.bytes is None:
         return None, "one element", ""
     if size.bytes >= _CHUNK:
-        return size.bytes, "one element", ""
+        one = f"a batch of {size.lead:,}" if size.lead and stage.op == "batch" else "one element"
+        return size.bytes, one, ""
     rows = stage.node.cardinality
     most = _CHUNK if rows < 0 else min(_CHUNK, rows * size.bytes)
     return max(size.bytes, most), "elements of about a millisecond", "one at a time"
+
+
+def _generator(stage: PipelineStage, size: Size, below: Size) -> Told:
+    if size.bytes is None or stage.node.param("read_ahead") == 0:
+        return size.bytes, "one element", ""
+    rows = stage.node.cardinality
+    block = min(_BLOCK, _BLOCK_ROWS * size.bytes)
+    most = 2 * block if rows < 0 else min(2 * block, rows * size.bytes)
+    return max(size.bytes, most), f"reads ahead, up to {format_bytes(most)}", _FEWER
 
 
 def _shuffle(stage: PipelineStage, size: Size, below: Size) -> Told:
@@ -176,6 +190,7 @@ def _interleave(stage: PipelineStage, size: Size, below: Size) -> Told:
 
 
 _RULES: dict[str, Callable[[PipelineStage, Size, Size], Told]] = {
+    "from_generator": _generator,
     "shuffle": _shuffle,
     "prefetch": _prefetch,
     "map": _map,
@@ -192,15 +207,16 @@ def _suggest(
     sizes: list[Size],
     made: list[StageForecast],
     room: int,
+    kept: int,
     outcome: str,
 ) -> list[str]:
-    """What would fit: the sizes of batches and buffers, or of the limit."""
+    """What would fit: the sizes of batches and buffers, or of the limit. `kept`: by others."""
     found = _smaller_batches(stages, sizes, made, room) if outcome == "refused" else []
     if outcome == "spills":
         for stage, told in zip(stages, made, strict=True):
             found += _smaller_buffer(stage, told, made, room)
     wanted = sum(each.guaranteed if outcome == "refused" else each.bytes or 0 for each in made)
-    wanted += _beside(stages, sizes)
+    wanted += _beside(stages, sizes) + kept
     whole = -(-wanted * 17 // 16 // MIB)  # what is held beside it is not known to the byte
     found.append(f'sw.configure(memory_limit="{whole}MiB")')
     return found

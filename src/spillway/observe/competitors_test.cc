@@ -81,7 +81,7 @@ TEST(CompetitorWatch, NamesTheProcessThatGrewWhenTheLimitShrank) {
   EXPECT_EQ(told[0].by[0].command, "python train.py");
   const std::string text = to_string(told[0]);
   EXPECT_THAT(text, HasSubstr("pid 70 grew by 500 MiB to 600 MiB: python train.py"));
-  EXPECT_THAT(text, HasSubstr("limit of 1000 MiB is now 500 MiB"));
+  EXPECT_THAT(text, HasSubstr("limit of 0.98 GiB is now 500 MiB"));
 }
 
 TEST(CompetitorWatch, SaysNothingWhenThisProcessItselfIsWhatGrew) {
@@ -137,9 +137,9 @@ TEST(CompetitorWatch, LeavesOutItsOwnHelpersAndTheirChildren) {
   const Proc proc;
   CompetitorWatch watch(proc.root());
   watch.look(kSecond, at(1000, 0));
-  disregard_process(70);
-  proc.set(70, "server", 100 * kMiB);
-  proc.set(71, "worker", 100 * kMiB, 1, 70);
+  disregard_process(99);
+  proc.set(99, "server", 100 * kMiB);
+  proc.set(71, "worker", 100 * kMiB, 1, 99);
   proc.set(72, "stranger", 90 * kMiB);
   const auto told = watch.look(2 * kSecond, at(700, 290));
   ASSERT_EQ(told.size(), 1U);
