@@ -240,9 +240,12 @@ def test_tensors_are_told_of_as_the_graph_tells(
     told: Any, outcome: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Any] = []
-    monkeypatch.setattr(
-        _native, "forecast_tensors", lambda given: asked.append(given) or told, raising=False
-    )
+
+    def tell(given: Any) -> Any:
+        asked.append(given)
+        return told
+
+    monkeypatch.setattr(_native, "forecast_tensors", tell, raising=False)
     x = tf.constant([1.0])
     made = sw.forecast([x, x])
     assert len(asked[0]) == 2
