@@ -239,6 +239,16 @@ def test_a_cache_is_advised_where_it_saves_most_and_is_smallest() -> None:
     assert found["cache"].stage == "map#1"
 
 
+def test_a_cache_in_front_of_a_repeat_is_sized_by_one_epoch() -> None:
+    decoded = _map(rows=1000, bytes=300 * MIB, calls=4)
+    again = StageFacts("repeat#2", "repeat", "repeat#2", (1,), times=3)
+    found = {a.kind: a for a in _advice(_source(bytes=1000), decoded, again)}
+    assert str(found["cache"]) == (
+        "cache() after map(decode): saves 1.4 s of 2.5 s in such 3 epochs, needs 100 MiB of "
+        "2.00 GiB"
+    )
+
+
 @pytest.mark.parametrize(
     ("why", "stage", "numbers"),
     [

@@ -38,6 +38,7 @@ class StageFacts:
     draws: bool = False  # its function may draw random numbers
     row_by_row: bool = False
     isolated: bool = False
+    times: int = 1  # a repeat: how often; -1: for ever
 
 
 @dataclass(frozen=True)
@@ -223,20 +224,34 @@ def _cache(seen: PassNumbers) -> list[Advice]:
         inside = _below(seen.stages, number)
         if stage.op in _NOT_CACHED or any(_changes(seen.stages[i]) for i in inside):
             continue
-        if 0 < stage.bytes <= seen.limit * _SHARE_OF_LIMIT:
+        epochs = _epochs(seen.stages, number)
+        size = stage.bytes // epochs
+        if 0 < size <= seen.limit * _SHARE_OF_LIMIT:
             spent = sum(seen.stages[i].busy_s for i in inside)
-            places.append((_saved(seen, spent), stage))
-    best = max((gain for gain, _ in places), default=0.0)
-    good = [(gain, stage) for gain, stage in places if gain >= 0.9 * best > 0]
+            # In a pass of one epoch nothing is saved, but in each that follows.
+            again = spent if epochs == 1 else spent * (epochs - 1) / epochs
+            places.append((_saved(seen, again), size, epochs, stage))
+    best = max((place[0] for place in places), default=0.0)
+    good = [place for place in places if place[0] >= 0.9 * best > 0]
     if not good:
         return []
-    gain, stage = min(good, key=lambda place: place[1].bytes)
+    gain, size, epochs, stage = min(good, key=lambda place: place[1])
+    when = "from the second epoch on" if epochs == 1 else f"in such {epochs:,} epochs"
     text = (
-        f"cache() after {stage.label}: saves {seen.saves(gain)} from the second epoch on, needs "
-        f"{format_bytes(stage.bytes)} of {format_bytes(seen.limit)}"
+        f"cache() after {stage.label}: saves {seen.saves(gain)} {when}, needs "
+        f"{format_bytes(size)} of {format_bytes(seen.limit)}"
     )
     # Nothing in the first epoch: behind what helps at once by as much.
     return [Advice("cache", stage.name, text, gain * 0.7)]
+
+
+def _epochs(stages: Sequence[StageFacts], number: int) -> int:
+    """How often the stages behind it ask for all of its elements."""
+    times = 1
+    for at, stage in enumerate(stages):
+        if stage.op == "repeat" and number in _below(stages, at):
+            times *= max(stage.times, 1)
+    return times
 
 
 def _changes(stage: StageFacts) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import os
+import sys
 import time
 import warnings
 from dataclasses import dataclass
@@ -52,7 +54,7 @@ class GpuMemory:
 def begin() -> None:
     """Before the first pass: the watchdog can tell what it sees."""
     _native.set_taken_hook(tell)
-    if importlib.util.find_spec("pynvml") is not None:
+    if _has_nvml():
         _native.set_around_hook(gpu_watch.look)
 
 
@@ -69,6 +71,8 @@ def competitors() -> list[Competitor]:
 
 def read_gpus() -> list[GpuMemory]:
     """What NVML tells; none where there is no NVML, no GPU, or it does not answer."""
+    if "pynvml" not in sys.modules and not _has_nvml():
+        return []
     try:
         nvml: Any = importlib.import_module("pynvml")
     except ImportError:
@@ -78,6 +82,12 @@ def read_gpus() -> list[GpuMemory]:
         return [_gpu(nvml, i) for i in range(nvml.nvmlDeviceGetCount())]
     except nvml.NVMLError:
         return []
+
+
+@functools.cache
+def _has_nvml() -> bool:
+    """Asked once: looking for a module that is not there takes a while."""
+    return importlib.util.find_spec("pynvml") is not None
 
 
 def _gpu(nvml: Any, index: int) -> GpuMemory:

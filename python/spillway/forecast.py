@@ -77,7 +77,7 @@ class Forecast:
     def __str__(self) -> str:
         """The line, a table, and what would fit."""
         head, rows = self._rows()
-        lines = [self.summary(), *_flush(head, rows)]
+        lines = [self.summary(), *(_flush(head, rows) if rows else [])]
         lines += [f"would fit: {each}" for each in self.suggestions]
         return "\n".join(lines)
 
@@ -87,7 +87,8 @@ class Forecast:
         head, rows = self._rows()
         more = "".join(f"<li>{html.escape(each)}</li>" for each in self.suggestions)
         would = f"<p>Would fit:</p><ul>{more}</ul>" if more else ""
-        return f"<p>{html.escape(self.summary())}</p>{as_html(head, rows, left=len(head))}{would}"
+        table = as_html(head, rows, left=len(head)) if rows else ""
+        return f"<p>{html.escape(self.summary())}</p>{table}{would}"
 
 
 _OUTCOMES = {

@@ -37,41 +37,36 @@ class Progress(Generic[T]):
 
     def __iter__(self) -> Iterator[T]:
         """The elements. A loop that is left early, or by an error, leaves a finished line."""
-        elements = self._elements
-        it: Any = iter(elements)
-        self._pass = native_pass(it)
-        opened = it is not elements
-        count = _position(self._pass)
-        self._bar.begin_at(count, 0)
-        try:
-            yield from self._counted(it, count)
-        finally:
-            self._bar.close()
-            if opened and self._pass is not None:
-                self._pass.close()
+        # Where nothing is drawn there is nothing between the loop and the elements.
+        return self._drawn() if self._bar.shown else iter(self._elements)
 
-    def _counted(self, it: Iterator[T], count: int) -> Iterator[T]:
+    def _drawn(self) -> Iterator[T]:
         bar, clock = self._bar, self._clock
-        if not bar.shown:
-            yield from it
-            return
+        it = iter(self._elements)
+        self._pass = native_pass(it)
+        count = _position(self._pass)
+        bar.begin_at(count, 0)
         bar.update(count, 0)
         between, left, looked = 1, 1, clock()
-        for element in it:
-            yield element  # counted when the loop asks for the next: it is done with this one
-            count += 1
-            left -= 1
-            if left:
-                continue
-            now = clock()
-            if now - looked < _LOOK_S / 2:
-                between = min(between * 2, _MOST_BETWEEN)
-            elif now - looked > _LOOK_S * 2:
-                between = max(between // 2, 1)
-            left, looked = between, now
-            bar.update(count, 0)
-        bar.update(count, 0)
-        bar.done = count
+        try:
+            for element in it:
+                yield element  # counted when the loop asks for the next: it is done with this one
+                count += 1
+                left -= 1
+                if left:
+                    continue
+                now = clock()
+                if now - looked < _LOOK_S / 2:
+                    between = min(between * 2, _MOST_BETWEEN)
+                elif now - looked > _LOOK_S * 2:
+                    between = max(between // 2, 1)
+                left, looked = between, now
+                bar.update(count, 0)
+        finally:
+            bar.done = count
+            bar.close()
+            if self._pass is not None and it is not self._elements:
+                self._pass.close()
 
     def __len__(self) -> int:
         """Of what is iterated over."""

@@ -256,6 +256,7 @@ def _facts(stage: PipelineStage, row: StageRow) -> StageFacts:
         draws=_draws(stage),
         row_by_row=bool(function and function.row_by_row),
         isolated=any(each.isolated for each in stage.functions),
+        times=stage.param("count", -1) if stage.op == "repeat" else 1,
     )
 
 
