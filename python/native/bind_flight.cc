@@ -29,6 +29,8 @@ struct Hooks {
   Ref begin;   // () -> None: before the first pass
   Ref stack;   // ident -> str: the user's frames of a thread
   Ref report;  // str -> None
+  Ref taken;   // (str, list) -> None: another process takes the memory
+  Ref around;  // () -> None: every ten seconds of a pass
 };
 Hooks& hooks() {
   static auto& all = *new Hooks;
@@ -103,6 +105,42 @@ void report(const std::string& text) {
   if (said != Voice::Said::kNothing) return;
   const std::string line = "spillway: " + text + "\n";
   static_cast<void>(!write(STDERR_FILENO, line.data(), line.size()));
+}
+
+nb::list competitor_list(const std::vector<Competitor>& all) {
+  nb::list out;
+  for (const Competitor& each : all) {
+    nb::dict row;
+    row["pid"] = each.pid;
+    row["command"] = nb::steal(shown(each.command).release());
+    row["resident"] = each.resident;
+    row["grown"] = each.grown;
+    out.append(row);
+  }
+  return out;
+}
+
+void tell_taken(const Competition& taken) {
+  Voice::process().say(
+      [taken] {
+        if (!hooks().taken) return;
+        const Ref words = shown(to_string(taken));
+        const nb::list by = competitor_list(taken.by);
+        const Ref done = Ref::steal(
+            PyObject_CallFunctionObjArgs(hooks().taken.get(), words.get(), by.ptr(), nullptr));
+        if (!done) PyErr_WriteUnraisable(nullptr);
+      },
+      kReportWait);
+}
+
+void look_around() {
+  Voice::process().say(
+      [] {
+        if (!hooks().around) return;
+        const Ref done = Ref::steal(PyObject_CallNoArgs(hooks().around.get()));
+        if (!done) PyErr_WriteUnraisable(nullptr);
+      },
+      kStackWait);
 }
 
 int free_signal() {
@@ -205,6 +243,30 @@ void bind_flight(nb::module_& m) {
         Watchdog::process().set_stacks(stack_of);
       },
       nb::arg("stack"), nb::arg("report"), nb::arg("package"));
+  m.def(
+      "set_taken_hook",
+      [](nb::object taken) {
+        hooks().taken = Ref::borrow(taken.ptr());
+        Watchdog::process().set_tell_taken(tell_taken);
+      },
+      nb::arg("taken"), "Called with a text and who they are when others take the memory.");
+  m.def(
+      "set_around_hook",
+      [](nb::object around) {
+        hooks().around = Ref::borrow(around.ptr());
+        Watchdog::process().set_look_around(look_around);
+      },
+      nb::arg("around"), "Called every ten seconds while a pass is open.");
+  m.def(
+      "competitors",
+      [] {
+        const auto found = [] {
+          const WithoutGil free;
+          return CompetitorWatch::process().now();
+        }();
+        return competitor_list(found);
+      },
+      "Other processes that grew since the watchdog looked at them.");
   m.def("free_signal", &free_signal, "A real-time signal that nobody handles; 0: there is none.");
   m.def(
       "set_stack_signal",

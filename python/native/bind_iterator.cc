@@ -30,8 +30,12 @@ namespace {
 // Lets a dataset tell of its last pass, also when the iterator is gone, without keeping it alive.
 class AuditBox {
  public:
-  void follow(const std::shared_ptr<Consumer>& consumer) { consumer_ = consumer; }
+  void follow(const std::shared_ptr<Consumer>& consumer) {
+    consumer_ = consumer;
+    timeline_ = consumer->timeline();
+  }
   void close(Audit audit) { last_ = std::move(audit); }
+  const Timeline& timeline() const { return *timeline_; }
   Audit audit() const {
     const auto consumer = consumer_.lock();
     return consumer != nullptr ? consumer->audit() : last_;
@@ -39,6 +43,7 @@ class AuditBox {
 
  private:
   std::weak_ptr<Consumer> consumer_;
+  std::shared_ptr<Timeline> timeline_;
   Audit last_;
 };
 
@@ -394,8 +399,60 @@ nb::list entry_list(const std::vector<AuditEntry>& all) {
   return entries;
 }
 
+nb::dict pass_dict(const PassFacts& pass) {
+  nb::dict out;
+  out["elapsed_s"] = static_cast<double>(pass.elapsed_ns) * 1e-9;
+  out["away_s"] = static_cast<double>(pass.away_ns) * 1e-9;
+  out["cpu_s"] = static_cast<double>(pass.cpu_ns) * 1e-9;
+  out["peak_bytes"] = pass.peak_bytes;
+  out["limit"] = pass.limit;
+  out["effective"] = pass.effective;
+  out["ended"] = pass.ended;
+  return out;
+}
+
+// Points as tuples: seconds, used, limit, untracked, and for each stage (held, busy s, wait s,
+// rows).
+nb::list timeline_list(const Timeline& timeline) {
+  nb::list out;
+  for (const Timeline::Point& point : timeline.points()) {
+    nb::list stages;
+    for (const Timeline::OfStage& stage : point.stages) {
+      stages.append(nb::make_tuple(stage.held, static_cast<double>(stage.busy_ns) * 1e-9,
+                                   static_cast<double>(stage.wait_ns) * 1e-9, stage.rows));
+    }
+    out.append(nb::make_tuple(static_cast<double>(point.at_ns) * 1e-9, point.used, point.limit,
+                              point.untracked, stages));
+  }
+  return out;
+}
+
+// What a line that tells how far a pass is shows: cheap, whatever the audit has listed.
+nb::dict glance(const Consumer& consumer) {
+  const Run& run = consumer.run();
+  std::int64_t skipped = 0;
+  std::int64_t failed = 0;
+  const Stage* slowest = nullptr;
+  for (const StagePtr& stage : run.stages()) {
+    const StageStats& stats = stage->stats();
+    skipped += stats.skipped.rows;
+    failed += stats.failed.rows;
+    if (slowest == nullptr || stats.busy_ns > slowest->stats().busy_ns) slowest = stage.get();
+  }
+  nb::dict out;
+  out["position"] = consumer.position();
+  out["skipped"] = skipped;
+  out["failed"] = failed;
+  out["slowest"] = slowest->name();
+  out["busy_s"] = static_cast<double>(slowest->stats().busy_ns) * 1e-9;
+  out["held"] = Budget::process().used();
+  out["limit"] = Budget::process().effective_limit();
+  return out;
+}
+
 nb::dict audit_dict(const Audit& audit) {
   nb::dict out;
+  out["pass"] = pass_dict(audit.pass);
   out["total"] = audit.total;
   out["delivered"] = audit.delivered;
   out["filtered"] = audit.filtered;
@@ -418,8 +475,10 @@ nb::dict audit_dict(const Audit& audit) {
     row["dropped"] = s.dropped;
     row["held"] = s.held;
     row["bytes"] = s.bytes;
+    row["peak_bytes"] = s.peak_bytes;
     row["busy_s"] = static_cast<double>(s.busy_ns) * 1e-9;
     row["wait_s"] = static_cast<double>(s.wait_ns) * 1e-9;
+    row["memory_wait_s"] = static_cast<double>(s.memory_wait_ns) * 1e-9;
     row["parallelism"] = s.parallelism;
     row["spilled_bytes"] = s.spilled_bytes;
     row["effective"] = s.effective;
@@ -455,7 +514,8 @@ bool poll_signals() {
 
 void bind_iterator(nb::module_& m) {
   nb::class_<AuditBox>(m, "AuditBox", "What became of the elements of one pass.")
-      .def("facts", [](const AuditBox& box) { return audit_dict(box.audit()); });
+      .def("facts", [](const AuditBox& box) { return audit_dict(box.audit()); })
+      .def("timeline", [](const AuditBox& box) { return timeline_list(box.timeline()); });
   nb::class_<NativeIterator>(m, "Iterator", nb::type_slots(iterator_slots),
                              nb::is_weak_referenceable(),
                              "One pass over a dataset; see Dataset.__iter__.")
@@ -486,6 +546,11 @@ void bind_iterator(nb::module_& m) {
              const auto turn = it.run_for(static_cast<std::int64_t>(seconds * 1e9));
              return nb::make_tuple(turn.rows, turn.more, entry_list(turn.failed));
            })
+      .def("_glance", [](const NativeIterator& it) { return glance(it.consumer()); })
+      .def_prop_ro("_node",
+                   [](const NativeIterator& it) {
+                     return nb::steal(node_to_python(it.consumer().run().root()));
+                   })
       .def("_audit_box", [](const NativeIterator& it) { return it.box(); })
       .def("_audit", [](const NativeIterator& it) { return audit_dict(it.consumer().audit()); });
   m.def("shut_down", &shut_down);

@@ -184,6 +184,15 @@ nb::list quarantined(const std::string& path) {
   return out;
 }
 
+// A map that makes no calls side by side: ops/map.cc opens those in another way.
+bool is_sequential_map(const Node& node) {
+  if (node.op().name != "map") return false;
+  const std::int64_t calls = node.int_param("num_parallel_calls", 0);
+  const FunctionPtr function = node.function_param("map_func");
+  return calls == 0 || calls == 1 ||
+         (function->pure() && !function->holds_interpreter() && !function->row_by_row());
+}
+
 // The same nest and types, shapes open.
 NativeStructure relax(const NativeStructure& s) {
   return {s.structure->map_leaves([](const Structure& leaf) {
@@ -426,6 +435,44 @@ void bind_spec(nb::module_& m) {
              }
              return out;
            })
+      .def("function_traits",
+           [](const NativeNode& n) {  // (parameter, pure, fallible, row by row, in a worker)
+             nb::list out;
+             for (const ParamDef& param : n.node->op().params.own()) {
+               if (param.type != ParamType::kFunction) continue;
+               const FunctionPtr function = n.node->function_param(param.name);
+               if (function == nullptr) continue;
+               out.append(
+                   nb::make_tuple(std::string(param.name), function->pure(), function->fallible(),
+                                  function->row_by_row(),
+                                  dynamic_cast<const GuardedFunction*>(function.get()) != nullptr));
+             }
+             return out;
+           })
+      .def_prop_ro("sequential_map", [](const NativeNode& n) { return is_sequential_map(*n.node); })
+      .def_prop_ro("fused_with_input",  // its function and the one before it are applied as one
+                   [](const NativeNode& n) {
+                     return is_sequential_map(*n.node) && is_sequential_map(*n.node->inputs()[0]) &&
+                            n.node->function_param("map_func")
+                                    ->after(n.node->inputs()[0]->function_param("map_func")) !=
+                                nullptr;
+                   })
+      .def_prop_ro("generator",  // its name; empty: it has none
+                   [](const NativeNode& n) -> std::string {
+                     if (n.node->op().name != "from_generator") return "";
+                     const ObjectPtr object = n.node->object_param("generator");
+                     return object == nullptr ? "" : object->describe();
+                   })
+      .def_prop_ro("name", [](const NativeNode& n) { return n.node->name(); })
+      .def_prop_ro("passes_rows", [](const NativeNode& n) { return n.node->op().passes_rows; })
+      .def_prop_ro("has_index", [](const NativeNode& n) { return n.node->op().index != nullptr; })
+      .def_prop_ro("pure", [](const NativeNode& n) { return is_pure(*n.node); })
+      .def_prop_ro("repeatable", [](const NativeNode& n) { return may_overpull(*n.node); })
+      .def_prop_ro("static_bytes",  // of one element; -1: not known before it is there
+                   [](const NativeNode& n) {
+                     const StructurePtr& structure = n.node->structure();
+                     return structure == nullptr ? -1 : structure->static_bytes();
+                   })
       .def("files",
            [](const NativeNode& n) {  // of a source over files
              nb::list out;

@@ -16,7 +16,7 @@ from spillway import async_loop as _async_loop
 from spillway import flight as _flight
 from spillway import growth as _growth
 from spillway import tracked as _tracked
-from spillway.audit import Audit, Report
+from spillway.audit import Audit
 from spillway.building import AUTOTUNE
 from spillway.config import Memory, configure, memory
 from spillway.dataset import (
@@ -25,6 +25,7 @@ from spillway.dataset import (
     Dataset,
 )
 from spillway.dtypes import DType, as_dtype
+from spillway.forecast import Forecast, forecast
 from spillway.lines import PACKAGE as _PACKAGE
 from spillway.lines import describe as _describe_line
 from spillway.numpy_guard import explain_refusals as _explain_refusals
@@ -32,6 +33,8 @@ from spillway.optional import Optional
 from spillway.options import Options
 from spillway.policies import OnError
 from spillway.problems import Problem, Problems
+from spillway.progress import progress
+from spillway.report import Report
 from spillway.seeds import set_seed
 from spillway.sessions.variable import Variable as _Variable
 from spillway.specs import DatasetSpec, NoneSpec, OptionalSpec, TensorSpec
@@ -55,6 +58,7 @@ __all__ = [
     "DType",
     "Dataset",
     "DatasetSpec",
+    "Forecast",
     "Memory",
     "NoneSpec",
     "OnError",
@@ -69,11 +73,13 @@ __all__ = [
     "as_dtype",
     "configure",
     "errors",
+    "forecast",
     "guarded",
     "leaks",
     "memory",
     "open_sessions",
     "postmortem",
+    "progress",
     "set_seed",
 ]
 

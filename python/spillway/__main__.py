@@ -1,4 +1,4 @@
-"""The command line tool: `spillway describe [OP]`, `check PATH...`, `postmortem`; also `python -m`.
+"""The command line tool: `spillway describe`, `check`, `forecast`, `postmortem`; also `python -m`.
 
 `describe` prints what apps/spillway.cc prints, from the same definitions.
 """
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from spillway import _native, check_command, flight_report, policies
+from spillway import _native, check_command, flight_report, forecast_command, policies
 
 
 def _table(lines: Sequence[Sequence[str]], indent: str) -> str:
@@ -65,10 +65,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     describing.add_argument("operator", nargs="?", help="its name; without one, all are listed")
     check_command.add_parser(commands)
+    forecast_command.add_parser(commands)
     commands.add_parser("postmortem", help="What the last process that died here was doing.")
     given = parser.parse_args(arguments)
     if given.command == "check":
         return check_command.run(given)
+    if given.command == "forecast":
+        return forecast_command.run(given)
     if given.command == "postmortem":
         print(flight_report.postmortem())
         return 0

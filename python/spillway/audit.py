@@ -30,7 +30,10 @@ class StageRow:
     """One stage: rows_in = used + filtered + skipped + failed + dropped + held.
 
     In its own rows. Rows of datasets that it opened come in too; their stages follow the others,
-    as `flat_map#1/map`.
+    as `flat_map#1/map`. `busy_s` is the time on the thread that pulls the stage, at its own work or
+    awaiting its own calls; `wait_s` for its inputs, `memory_wait_s` for memory, `consumer_wait_s`
+    for whoever takes its rows. `parallelism` is the most calls it had under way, `effective` the
+    buffer it really used.
     """
 
     name: str
@@ -49,6 +52,27 @@ class StageRow:
     parallelism: int
     spilled_bytes: int
     effective: int
+    bytes_in: int = 0
+    peak_bytes: int = 0
+    memory_wait_s: float = 0.0
+    consumer_wait_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A pass as a whole: times end with the data, or when it is closed.
+
+    `away_s`: the consumer was at something else. `cpu_s`: of all threads of the process. `limit` is
+    what was asked for, `effective` what the rest of the machine left of it.
+    """
+
+    elapsed_s: float
+    away_s: float
+    cpu_s: float
+    peak_bytes: int
+    limit: int
+    effective: int
+    ended: bool
 
 
 @dataclass(frozen=True)
@@ -73,7 +97,7 @@ class Audit:
     @staticmethod
     def of(facts: dict[str, Any]) -> Audit:
         """From what the engine reports."""
-        rest = {k: v for k, v in facts.items() if k not in ("entries", "stages")}
+        rest = {k: v for k, v in facts.items() if k not in ("entries", "stages", "pass")}
         return Audit(
             entries=[Entry(**entry) for entry in facts["entries"]],
             stages=[StageRow(**stage) for stage in facts["stages"]],
@@ -91,39 +115,3 @@ class Audit:
 def _adds_up(whole: int, good: int, rest: Audit | StageRow) -> bool:
     parts = (good, rest.filtered, rest.skipped, rest.failed, rest.dropped, rest.held)
     return whole == sum(parts) and min(parts) >= 0
-
-
-class Report:
-    """Time, bytes and errors, a line a stage; prints as a table."""
-
-    def __init__(self, audit: Audit) -> None:
-        """Shows an audit's stages."""
-        self.stages = audit.stages
-        self.audit = audit
-
-    def __repr__(self) -> str:
-        """The table."""
-        from spillway._native import format_bytes
-
-        head = ("stage", "rows", "bytes", "busy s", "waited s", "calls", "errors", "spilled")
-        rows = [
-            (
-                s.name,
-                str(s.rows_out),
-                format_bytes(s.bytes),
-                f"{s.busy_s:.3f}",
-                f"{s.wait_s:.3f}",
-                str(s.parallelism),
-                str(s.skipped + s.failed),
-                format_bytes(s.spilled_bytes) if s.spilled_bytes else "-",
-            )
-            for s in self.stages
-        ]
-        widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-        return "\n".join(
-            "  ".join(
-                cell.ljust(w) if i == 0 else cell.rjust(w)
-                for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-            )
-            for row in [head, *rows]
-        )

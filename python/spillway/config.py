@@ -6,7 +6,7 @@ import os
 from types import TracebackType
 from typing import Any
 
-from spillway import _native
+from spillway import _native, competitors
 
 
 def _isolate_by_environment() -> bool | str:
@@ -130,12 +130,40 @@ class Memory:
         self.untracked: int = ledger["untracked"]
         self.container: int = ledger["container"]
         self.bound_by: str = ledger["bound_by"]
+        self.others: int = ledger["others"]  # what other processes hold
         self.rows: list[dict[str, Any]] = ledger["rows"]
+        self.competitors = competitors.competitors() if self._is_short() else []
+        self.gpus = competitors.read_gpus()
         self._text: str = ledger["text"]
+
+    def _is_short(self) -> bool:
+        """Whether others left less than was asked for: only then they are looked at."""
+        return self.effective < self.limit and self.others > 0
+
+    def _notes(self) -> list[str]:
+        """Who else holds memory, in words."""
+        size = _native.format_bytes
+        notes = []
+        if self._is_short():
+            notes.append(
+                f"other processes hold {size(self.others)}, so {size(self.effective)} of the limit "
+                f"of {size(self.limit)} are left"
+            )
+            notes += [f"  {each}" for each in self.competitors]
+        for gpu in self.gpus:
+            notes.append(
+                f"GPU {gpu.index} ({gpu.name}): {size(gpu.used)} of {size(gpu.total)} used"
+            )
+            notes += [
+                f"  pid {pid} holds {size(held)}: {competitors.command_of(pid)}"
+                for pid, held in gpu.processes
+                if pid != os.getpid()
+            ]
+        return notes
 
     def __repr__(self) -> str:
         """The table."""
-        return self._text
+        return self._text + "".join(f"{note}\n" for note in self._notes())
 
     def _repr_html_(self) -> str:
         import html
@@ -152,7 +180,8 @@ class Memory:
             for row in self.rows
         )
         titles = "<th>account</th><th>held</th><th>peak</th><th>guaranteed</th><th>kept by you</th>"
-        return f"<b>{head}</b><table><tr>{titles}<th>line</th></tr>{cells}</table>"
+        notes = "".join(f"<div>{html.escape(note)}</div>" for note in self._notes())
+        return f"<b>{head}</b><table><tr>{titles}<th>line</th></tr>{cells}</table>{notes}"
 
 
 def memory() -> Memory:

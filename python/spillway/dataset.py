@@ -10,7 +10,7 @@ from typing import Any
 
 from spillway import _native, functions, nest, opaque, policies, templates, tracing, traveling
 from spillway._operators import Operators
-from spillway.audit import Audit, Report
+from spillway.audit import Audit
 from spillway.building import (
     AUTOTUNE,
     calls,
@@ -30,8 +30,10 @@ from spillway.building import (
 from spillway.dtypes import as_dtype
 from spillway.explain import Explanation
 from spillway.file_sources import FileSources
+from spillway.forecast import Forecast
 from spillway.options import Options
 from spillway.problems import Problems
+from spillway.report import Report
 from spillway.specs import DatasetSpec, OptionalSpec, TensorSpec
 from spillway.structures import from_structure, to_structure
 from spillway.symbolic import TraceBreak
@@ -63,7 +65,8 @@ class Dataset(FileSources, Operators):
     # ---- Looking at it
 
     def explain(self) -> Explanation:
-        """What runs natively, what as Python, and why: with the line.
+        """What runs natively, what as Python and why, with the line; what is fused, and what the
+        last pass shrank or spilled.
 
         >>> import spillway as sw
         >>> print(sw.Dataset.range(3).map(lambda x: print(x)).explain())  # doctest: +ELLIPSIS
@@ -71,7 +74,21 @@ class Dataset(FileSources, Operators):
         map                Python...
             <lambda> runs as Python: ...calls print, which may have effects
         """
-        return Explanation(self._node)
+        last = [] if self._last is None else Audit.of(self._last.facts()).stages
+        return Explanation(self._node, last)
+
+    def forecast(self) -> Forecast:
+        """What each stage will hold, before anything runs: no function is called, nothing read.
+
+        >>> import spillway as sw
+        >>> with sw.configure(memory_limit="64MiB"):
+        ...     made = sw.Dataset.random(seed=1).take(10**7).shuffle(10**7, seed=2).forecast()
+        >>> made.fits, made.outcome
+        (False, 'spills')
+        """
+        from spillway.stage_forecast import forecast_dataset
+
+        return forecast_dataset(self)
 
     @property
     def element_spec(self) -> Any:
@@ -202,8 +219,14 @@ class Dataset(FileSources, Operators):
         return Audit.of(self._last.facts())
 
     def report(self) -> Report:
-        """Time, bytes and errors of the last pass, a line a stage."""
-        return Report(self.audit())
+        """What every stage of the last pass did, waited for and held; what would help.
+
+        `.save("report.html")` is one page with the memory over time, `.save("trace.json")` a trace
+        for Perfetto (docs/report.md).
+        """
+        if self._last is None:
+            raise RuntimeError("report: this dataset was not iterated yet")
+        return Report.of(self._last.facts(), self._last.timeline(), self._node)
 
     def check(
         self,
@@ -619,8 +642,8 @@ def _iterator_audit(self: Any) -> Audit:
 
 
 def _iterator_report(self: Any) -> Report:
-    """Time, bytes and errors of this pass so far, a line a stage."""
-    return Report(Audit.of(self._audit()))
+    """What every stage of this pass did so far, waited for and held; what would help."""
+    return Report.of(self._audit(), self._audit_box().timeline(), self._node)
 
 
 _iterator: Any = _native.Iterator

@@ -1,11 +1,15 @@
-"""`ds.explain()`: what runs natively, what as Python and why."""
+"""`ds.explain()`: what runs natively, what as Python and why, what is fused, what was shrunk."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from spillway import _native
+from spillway._native import format_bytes
+from spillway.audit import StageRow
 from spillway.lines import with_source
+from spillway.stages import PipelineStage, stages_of
 from spillway.traveling import recipe_of
 
 
@@ -18,30 +22,28 @@ class Explanation:
     [('range', True), ('map', True)]
     """
 
-    def __init__(self, node: _native.Node) -> None:
-        """Of the pipeline that ends with `node`."""
+    def __init__(self, node: _native.Node, last: Sequence[StageRow] = ()) -> None:
+        """Of the pipeline that ends with `node`; `last`: what its stages did in the last pass."""
+        pipeline = stages_of(node)
         self.stages: list[dict[str, Any]] = []
-        seen: list[Any] = []
-        self._visit(node, seen)
-
-    def _visit(self, node: _native.Node, seen: list[Any]) -> None:
-        for inner in node.inputs:
-            self._visit(inner, seen)
-        functions = [
-            {"parameter": parameter, "name": name, "native": native, "why": why}
-            for parameter, name, native, why in node.functions()
-        ] + _generators(node)
-        self.stages.append(
-            {
-                "stage": node.op,
-                "line": node.line,
-                "native": all(function["native"] for function in functions),
-                "functions": functions,
-            }
-        )
+        for stage in pipeline:
+            functions = [
+                {"parameter": parameter, "name": name, "native": native, "why": why}
+                for parameter, name, native, why in stage.node.functions()
+            ] + _generators(stage.node)
+            row = last[stage.number] if stage.number < len(last) else None
+            self.stages.append(
+                {
+                    "stage": stage.op,
+                    "line": stage.node.line,
+                    "native": all(function["native"] for function in functions),
+                    "functions": functions,
+                    "notes": [*_how(stage, pipeline), *(_became(stage, row) if row else [])],
+                }
+            )
 
     def __str__(self) -> str:
-        """A line a stage, and one for each function that runs as Python."""
+        """A line a stage, one for each function that runs as Python, and what else there is."""
         lines = []
         for stage in self.stages:
             where = f"  ({with_source(stage['line'])})" if stage["line"] else ""
@@ -51,9 +53,54 @@ class Explanation:
             for function in stage["functions"]:
                 if not function["native"] and function["why"]:
                     lines.append(f"    {function['name']} runs as Python: {function['why']}")
+            lines += [f"    {note}" for note in stage["notes"]]
         return "\n".join(lines)
 
     __repr__ = __str__
+
+
+def _how(stage: PipelineStage, pipeline: list[PipelineStage]) -> list[str]:
+    """What is decided before it runs: what is one with its input, what goes on side by side."""
+    if stage.op == "map":
+        return _how_mapped(stage, pipeline)
+    if stage.op == "shuffle" and not stage.node.param("seed") and not stage.node.param("seed2"):
+        return ["drawn from a new seed in every pass"]
+    if stage.op == "prefetch":
+        size = stage.param("buffer_size", -1)
+        many = f"{size:,} elements" if size >= 0 else "as many elements as help and fit"
+        return [f"a thread of its own works ahead: {many}"]
+    return []
+
+
+def _how_mapped(stage: PipelineStage, pipeline: list[PipelineStage]) -> list[str]:
+    notes = []
+    if stage.node.fused_with_input:
+        before = pipeline[stage.inputs[0]]
+        notes.append(f"fused with {before.name} before it: both run as one, nothing between them")
+    calls = stage.param("num_parallel_calls", 0)
+    if stage.node.sequential_map:
+        if calls not in (0, 1):
+            notes.append("runs on whole chunks and all CPUs: num_parallel_calls changes nothing")
+    elif calls > 1:
+        notes.append(f"up to {calls:,} calls at a time")
+    elif calls < 0:
+        notes.append("as many calls at a time as help and fit")
+    return notes
+
+
+def _became(stage: PipelineStage, row: StageRow) -> list[str]:
+    """What the last pass made of it."""
+    notes = []
+    if row.parallelism > 1:
+        notes.append(f"last pass: {row.parallelism:,} calls at a time")
+    wanted = stage.param("buffer_size", 0) if stage.op == "shuffle" else 0
+    if 0 < row.effective < wanted:
+        notes.append(f"last pass: shrunk to {row.effective:,} of {wanted:,} elements")
+    if row.spilled_bytes:
+        notes.append(f"last pass: spilled {format_bytes(row.spilled_bytes)} to disk")
+    if row.skipped:
+        notes.append(f"last pass: skipped {row.skipped:,}")
+    return notes
 
 
 def _generators(node: _native.Node) -> list[dict[str, Any]]:

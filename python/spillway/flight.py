@@ -11,7 +11,7 @@ import sys
 from types import FrameType
 from typing import Any
 
-from spillway import _native
+from spillway import _native, competitors
 from spillway.config import settings
 from spillway.lines import PACKAGE, describe
 
@@ -60,6 +60,7 @@ def begin() -> None:
     """Before the first pass: reports of stalls can be made, and the record is begun."""
     global why_not
     _native.set_watchdog_hooks(stack_of, warn, PACKAGE)
+    competitors.begin()
     _prepare_stacks()
     where = folder()
     if where is None:

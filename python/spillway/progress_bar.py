@@ -49,8 +49,12 @@ class ProgressBar:
         shown: bool | None = None,
         stream: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
+        tells: Callable[[], list[str]] | None = None,
     ) -> None:
-        """`shown`: None shows it on a terminal and in a notebook only."""
+        """`shown`: None shows it on a terminal and in a notebook only.
+
+        `tells` is asked, when the line is drawn, for what stands at its end; else the bad are.
+        """
         self.label, self.total, self.unit = label, total, unit
         self._stream = sys.stderr if stream is None else stream
         self._clock = clock
@@ -59,6 +63,8 @@ class ProgressBar:
             shown is None and (self._display is not None or _is_terminal(self._stream))
         )
         self._handle: Any = None
+        self._tells = tells
+        self._closed = False
         self._begun = clock()
         self._drawn = -1e9
         self._width = 0
@@ -80,9 +86,15 @@ class ProgressBar:
             self._draw(False)
 
     def close(self) -> None:
-        """Draws the last state, and leaves the line."""
-        if self._shown:
+        """Draws the last state, and leaves the line; again, it does nothing."""
+        if self._shown and not self._closed:
             self._draw(True)
+        self._closed = True
+
+    @property
+    def shown(self) -> bool:
+        """Whether anything is drawn at all."""
+        return self._shown
 
     @property
     def elapsed(self) -> float:
@@ -96,7 +108,7 @@ class ProgressBar:
     def _parts(self, *, bar: bool) -> list[str]:
         passed = max(self.elapsed, 1e-9)
         speed = (self.done - self._before) / passed
-        parts = [f"{self.label}: "]
+        parts = [f"{self.label}: "] if self.label else []
         if self.total:
             share = min(self.done / self.total, 1.0)
             parts.append(f"{share:4.0%} ")
@@ -107,18 +119,25 @@ class ProgressBar:
             parts.append(f" [{seconds(passed)}<{left}, ")
         else:
             parts.append(f"{self.done:,} [{seconds(passed)}, ")
-        parts.append(f"{rate(speed, self.unit)}, {self.bad:,} bad]")
+        told = [f"{self.bad:,} bad"] if self._tells is None else self._tells()
+        parts.append(", ".join([rate(speed, self.unit), *told]) + "]")
         return parts
 
     def _draw(self, last: bool) -> None:
         if self._display is not None:
             self._draw_html()
             return
+        terminal = _is_terminal(self._stream)
         line = "".join(self._parts(bar=True))
+        # A line that wraps is not drawn over, but again below: the bar goes first, then the end.
+        room = _columns(self._stream) - 1 if terminal else len(line)
+        if len(line) > room:
+            line = self.text()
+        if len(line) > room:
+            line = line[: max(0, room - 1)] + "…"
         # What was drawn before and is longer has to go.
         padding = " " * max(0, self._width - len(line))
         self._width = len(line)
-        terminal = _is_terminal(self._stream)
         if terminal or last:
             begin, end = ("\r", "\n" if last else "") if terminal else ("", "\n")
             self._stream.write(begin + line + padding + end)
@@ -138,6 +157,17 @@ def _blocks(share: float) -> str:
     eighths = round(share * _BAR * 8)
     whole, part = divmod(eighths, 8)
     return ("█" * whole + (_BLOCKS[part] if part else "")).ljust(_BAR)
+
+
+def _columns(stream: TextIO) -> int:
+    """How wide the terminal is."""
+    import os
+    import shutil
+
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError):
+        return shutil.get_terminal_size().columns
 
 
 def _is_terminal(stream: TextIO) -> bool:

@@ -30,6 +30,7 @@ class Cell:
     error: str  # class and text of its exception
     traceback: str
     seconds: float
+    shown: tuple[tuple[str, dict[str, Any]], ...] = ()  # outputs: kind of message, and its data
 
 
 class Kernel:
@@ -54,6 +55,7 @@ class Kernel:
         """Waits for a cell that was sent."""
         begun = time.monotonic()
         text, error, traceback, status = "", "", "", "late"
+        shown: list[tuple[str, dict[str, Any]]] = []
         while time.monotonic() - begun < timeout:
             try:
                 message = self._client.get_iopub_msg(timeout=0.2)
@@ -65,6 +67,8 @@ class Kernel:
             if message["parent_header"].get("msg_id") != cell:
                 continue
             kind, content = message["msg_type"], message["content"]
+            if "data" in content:
+                shown.append((kind, content["data"]))
             if kind == "stream":
                 text += content["text"]
             elif kind == "execute_result":
@@ -75,7 +79,7 @@ class Kernel:
             elif kind == "status" and content["execution_state"] == "idle":
                 status = "error" if error else "ok"
                 break
-        return Cell(status, text, error, traceback, time.monotonic() - begun)
+        return Cell(status, text, error, traceback, time.monotonic() - begun, tuple(shown))
 
     def wait_for_text(self, cell: str, words: str, timeout: float = 60) -> None:
         """Until a cell that was sent has printed that."""

@@ -14,6 +14,7 @@
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
 #include "spillway/guard/message.h"
+#include "spillway/observe/competitors.h"
 
 namespace spillway {
 namespace {
@@ -67,6 +68,7 @@ Status ForkServer::start() {
     return out_of_resource("no process for workers (", words[0], "): ", std::strerror(failed));
   }
   pid_ = pid;
+  disregard_process(pid);
   channel_ = std::move(ends.first);
   return {};
 }

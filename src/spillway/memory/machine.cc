@@ -153,6 +153,16 @@ std::size_t own_anonymous_bytes() {
   return (resident > shared ? resident - shared : 0) * kPage;
 }
 
+std::size_t held_by_others(const MachineMemory& machine) {
+  const std::size_t ours = own_anonymous_bytes() + bytes_elsewhere();
+  // Without a cgroup limit the other processes are seen through what is still available.
+  const std::size_t all = machine.cgroup_limit ? machine.cgroup_anon.value_or(ours)
+                          : machine.container() > machine.available
+                              ? machine.container() - machine.available
+                              : 0;
+  return all > ours ? all - ours : 0;
+}
+
 std::size_t container_reserve(std::size_t container) {
   return std::clamp(container / 20, 16 * kMiB, 512 * kMiB);
 }

@@ -30,6 +30,9 @@ std::atomic<std::size_t>& bytes_elsewhere();
 // Anonymous memory of this process (resident minus file-backed): 0.5 us.
 std::size_t own_anonymous_bytes();
 
+// What other processes of the container hold; without a container's limit, of the machine.
+std::size_t held_by_others(const MachineMemory& machine);
+
 // Kept back so that the process survives what nobody accounts for:
 // 5 % of the container, at least 16 MiB, at most 512 MiB.
 std::size_t container_reserve(std::size_t container);

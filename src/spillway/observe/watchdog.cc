@@ -21,6 +21,9 @@ constexpr std::int64_t kTickNs = 100'000'000;
 constexpr std::int64_t kIdleNs = 2'000'000'000;
 // A snapshot may take this part of the time: where the ledger is long, there are fewer.
 constexpr std::int64_t kShare = 100;
+constexpr std::int64_t kLookAroundNs = 10'000'000'000;
+// Passes whose timelines are kept; more at a time than that are a test's.
+constexpr std::size_t kMostNoted = 32;
 
 double report_after_from_environment() {
   const char* const text = std::getenv("SPILLWAY_REPORT_AFTER");
@@ -104,6 +107,7 @@ void Watchdog::loop() {
     }
     bool idle = false;
     tell(look(*finder, idle));
+    tell_taken();
     const std::int64_t now = now_ns();
     if (!idle) {
       idle_since = now;
@@ -130,6 +134,7 @@ std::vector<StallFinder::Stall> Watchdog::look(StallFinder& finder, bool& idle) 
   const std::int64_t now = now_ns();
   Board::process().made()->header.seen_ns.store(now, std::memory_order_relaxed);
   if (!idle && now >= next_snapshot_ns_) take_snapshot(*watched.front(), now);
+  for (std::size_t i = 0; i < std::min(watched.size(), kMostNoted); ++i) watched[i]->note(now);
   return finder.look(now, watched);
 }
 
@@ -146,8 +151,22 @@ void Watchdog::tell(const std::vector<StallFinder::Stall>& stalls) {
   }
 }
 
+void Watchdog::tell_taken() {
+  const std::int64_t now = now_ns();
+  const TellTaken tell = tell_taken_;
+  const LedgerSample sample = std::exchange(seen_, {});
+  if (tell != nullptr && !silent_ && sample.asked > 0) {
+    for (const Competition& each : CompetitorWatch::process().look(now, sample)) tell(each);
+  }
+  const LookAround look_around = look_around_;
+  if (look_around == nullptr || silent_ || now - looked_around_ns_ < kLookAroundNs) return;
+  looked_around_ns_ = now;
+  look_around();
+}
+
 void Watchdog::take_snapshot(const Watched& watched, std::int64_t now) {
   const LedgerSample sample = watched.sample();
+  seen_ = sample;
   flight::Region& region = *Board::process().made();
   flight::Snapshot& to = region.snapshots[snapshots_ % flight::kSnapshots];
   to.serial.exchange(0, std::memory_order_acq_rel);  // before any of what follows

@@ -9,6 +9,7 @@
 
 #include "spillway/base/mutex.h"
 #include "spillway/observe/board.h"
+#include "spillway/observe/competitors.h"
 
 namespace spillway {
 
@@ -19,7 +20,9 @@ struct LedgerSample {
     std::uint64_t bytes = 0;
   };
   std::uint64_t used = 0;
-  std::uint64_t limit = 0;
+  std::uint64_t limit = 0;   // as it is now
+  std::uint64_t asked = 0;   // as the user set it
+  std::uint64_t others = 0;  // what other processes of the container, or the machine, hold
   std::uint64_t untracked = 0;
   std::uint64_t own = 0;
   std::uint64_t container = 0;
@@ -41,6 +44,8 @@ class Watched {
   virtual LedgerSample sample() const = 0;
   // The table of holders, in words.
   virtual std::string ledger() const = 0;
+  // Once a look: keeps what is wanted of it later.
+  virtual void note(std::int64_t /*now_ns*/) const {}
 };
 
 // Finds what does not go on. Looks at the board at moments that it is told.
@@ -117,6 +122,12 @@ class Watchdog {
   // second.
   using StackOf = std::string (*)(std::uint64_t ident);
   void set_stacks(StackOf stack_of) { stack_of_ = stack_of; }
+  // Told what other processes took; on the watchdog's thread, without locks of ours.
+  using TellTaken = void (*)(const Competition& taken);
+  void set_tell_taken(TellTaken tell) { tell_taken_ = tell; }
+  // Called every ten seconds while a pass is open, in the same way: for what only a front can see.
+  using LookAround = void (*)();
+  void set_look_around(LookAround look) { look_around_ = look; }
   // For passes that begin from now on. SPILLWAY_REPORT_AFTER sets the first one.
   void set_report_after(double seconds);
   double report_after() const { return report_after_s_; }
@@ -128,6 +139,7 @@ class Watchdog {
   void loop();
   void tell(const std::vector<StallFinder::Stall>& stalls);
   void take_snapshot(const Watched& watched, std::int64_t now);
+  void tell_taken();
 
   std::vector<StallFinder::Stall> look(StallFinder& finder, bool& idle);
 
@@ -138,10 +150,14 @@ class Watchdog {
   bool forget_ SW_GUARDED_BY(mutex_) = false;  // the snapshots: their texts are gone
   std::atomic<double> report_after_s_;
   std::atomic<StackOf> stack_of_{nullptr};
+  std::atomic<TellTaken> tell_taken_{nullptr};
+  std::atomic<LookAround> look_around_{nullptr};
   std::atomic<bool> silent_{false};
   // The thread's own.
   std::uint64_t snapshots_ = 0;
   std::int64_t next_snapshot_ns_ = 0;
+  std::int64_t looked_around_ns_ = 0;
+  LedgerSample seen_;  // by the last snapshot; asked is 0: none since
 };
 
 // How long something may last before it is reported, the n-th time.

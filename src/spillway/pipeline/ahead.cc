@@ -6,11 +6,13 @@
 #include <deque>
 #include <thread>
 
+#include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
 #include "spillway/base/jitter.h"
 #include "spillway/base/test_point.h"
 #include "spillway/memory/activity.h"
 #include "spillway/memory/slab_pool.h"
+#include "spillway/pipeline/stage_clock.h"
 
 namespace spillway {
 namespace {
@@ -166,6 +168,7 @@ Next Ahead::next(const Demand& demand) {
       state.was_full = false;
     }
     const Parked parked(state.run->budget());
+    const std::int64_t since = now_ns();
     state.wanted = true;
     state.changed.notify_all();
     while (state.ready.empty()) {
@@ -176,6 +179,7 @@ Next Ahead::next(const Demand& demand) {
       state.changed.wait_for(state.mutex, milliseconds(20));
     }
     state.wanted = false;
+    waited_for_input(now_ns() - since);
   }
   State::Item& front = state.ready.front();
   if (!front.next.ok()) {

@@ -1,5 +1,9 @@
 #include "spillway/pipeline/audit.h"
 
+#include <algorithm>
+
+#include "spillway/memory/account_facts.h"
+
 namespace spillway {
 namespace {
 
@@ -7,7 +11,7 @@ constexpr std::string_view kLeft = "held when the data ended";
 
 // Adds a stage's row to the table and its source rows to the totals.
 void add_stage(Audit& audit, std::string name, std::string line, const OperatorDef& op,
-               const StageStats& s, bool ended) {
+               const StageStats& s, const Account* account, bool ended) {
   // While threads are at work: whatever is counted later is read earlier, so that nothing seems to
   // have gone out before it came in.
   const Amount out = s.out.read();
@@ -35,6 +39,7 @@ void add_stage(Audit& audit, std::string name, std::string line, const OperatorD
   audit.failed += failed.weight;
   audit.dropped += dropped.weight;
   audit.held += held.weight;
+  const std::int64_t for_memory = account == nullptr ? 0 : waited_for_memory_ns(*account);
   audit.stages.push_back({
       .name = std::move(name),
       .line = std::move(line),
@@ -47,8 +52,10 @@ void add_stage(Audit& audit, std::string name, std::string line, const OperatorD
       .dropped = dropped.rows,
       .held = held.rows,
       .bytes = s.bytes,
-      .busy_ns = s.busy_ns,
+      .peak_bytes = account == nullptr ? 0 : static_cast<std::int64_t>(peak_of(*account)),
+      .busy_ns = std::max<std::int64_t>(0, s.busy_ns - for_memory),
       .wait_ns = s.wait_ns,
+      .memory_wait_ns = for_memory,
       .parallelism = s.parallelism,
       .spilled_bytes = s.spilled_bytes,
       .effective = s.effective,
@@ -66,11 +73,12 @@ Audit audit_of(const Run& run, std::int64_t delivered, bool ended) {
   const std::int64_t handed_on = run.stage_of(*run.root())->stats().out.weight;
   for (const StagePtr& stage : run.stages()) {
     const Node& node = stage->node();
-    add_stage(audit, stage->name(), node.line(), node.op(), stage->stats(), ended);
+    add_stage(audit, stage->name(), node.line(), node.op(), stage->stats(), stage->account().get(),
+              ended);
   }
   for (const Run::Nested* nested : run.nested()) {
     if (nested->stats.aside) continue;
-    add_stage(audit, nested->name, nested->line, nested->op, nested->stats, ended);
+    add_stage(audit, nested->name, nested->line, nested->op, nested->stats, nullptr, ended);
   }
   audit.held += handed_on - delivered;  // by the consumer
   audit.total =

@@ -32,16 +32,30 @@ struct StageAudit {
   std::int64_t failed = 0;
   std::int64_t dropped = 0;
   std::int64_t held = 0;
-  std::int64_t bytes = 0;
-  std::int64_t busy_ns = 0;
-  std::int64_t wait_ns = 0;
+  std::int64_t bytes = 0;           // handed on
+  std::int64_t peak_bytes = 0;      // held at most; of a nested stage, 0: they share one account
+  std::int64_t busy_ns = 0;         // on the thread that pulls it: at work, or awaiting its calls
+  std::int64_t wait_ns = 0;         // for its inputs
+  std::int64_t memory_wait_ns = 0;  // for memory
   std::int64_t parallelism = 1;
   std::int64_t spilled_bytes = 0;
   std::int64_t effective = 0;
   std::int64_t source_held = 0;  // the same as held, in source rows
 };
 
+// The pass as a whole. Times end with the data, or when it is closed.
+struct PassFacts {
+  std::int64_t elapsed_ns = 0;
+  std::int64_t away_ns = 0;  // the consumer was at something else
+  std::int64_t cpu_ns = 0;   // of all threads of the process
+  std::int64_t peak_bytes = 0;
+  std::int64_t limit = 0;      // asked for
+  std::int64_t effective = 0;  // what is left of that
+  bool ended = false;          // met the end of the data
+};
+
 struct Audit {
+  PassFacts pass;
   std::int64_t total = 0;
   std::int64_t delivered = 0;
   std::int64_t filtered = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "spillway/base/clock.h"
+#include "spillway/memory/account_facts.h"
 #include "spillway/memory/activity.h"
 #include "spillway/pipeline/watched_run.h"
 
@@ -17,7 +18,10 @@ constexpr std::size_t kChunkBytes = 256 * 1024;
 }  // namespace
 
 Consumer::Consumer(std::shared_ptr<Run> run)
-    : run_(std::move(run)), watched_(std::make_unique<WatchedRun>(*run_)) {}
+    : run_(std::move(run)),
+      timeline_(std::make_shared<Timeline>(run_->budget(), now_ns())),
+      watched_(std::make_unique<WatchedRun>(*run_, timeline_)),
+      begun_cpu_ns_(process_cpu_ns()) {}
 
 Result<std::unique_ptr<Consumer>> Consumer::open(NodePtr root, RunOptions options, Budget& budget) {
   SW_RETURN_IF_ERROR(check_not_forked());
@@ -35,6 +39,7 @@ Consumer::~Consumer() { close(); }
 void Consumer::close() {
   if (closed_) return;
   closed_ = true;
+  stop_the_clock();
   if (!check_not_forked().ok()) {
     // The threads are not here: leave what they own alone.
     static_cast<void>(input_.release());  // NOLINT(bugprone-unused-return-value)
@@ -67,6 +72,7 @@ Next Consumer::next() {
   if (ahead_ == nullptr) input_->forget_before(position_);
   const std::int64_t start = now_ns();
   const std::int64_t away = left_at_ == 0 ? 0 : start - left_at_;
+  away_ns_ += away;
   Next next = pull();
   left_at_ = now_ns();
   const std::int64_t took = left_at_ - start;
@@ -78,6 +84,7 @@ Next Consumer::next() {
   }
   if (!next.value()) {
     ended_ = true;
+    stop_the_clock();
     return next;
   }
   const Chunk& chunk = *next.value();
@@ -158,8 +165,26 @@ Status Consumer::restore(std::string_view state) {
   return {};
 }
 
+void Consumer::stop_the_clock() {
+  if (stopped_ns_ != 0) return;
+  stopped_ns_ = now_ns();
+  stopped_cpu_ns_ = process_cpu_ns();
+}
+
 Audit Consumer::audit() const {
-  return audit_of(*run_, delivered_ + chunk_origins_.total_weight(ended_ ? 0 : handed_), ended_);
+  Audit audit =
+      audit_of(*run_, delivered_ + chunk_origins_.total_weight(ended_ ? 0 : handed_), ended_);
+  Budget& budget = run_->budget();
+  audit.pass = {
+      .elapsed_ns = (stopped_ns_ == 0 ? now_ns() : stopped_ns_) - timeline_->begun_ns(),
+      .away_ns = away_ns_,
+      .cpu_ns = (stopped_ns_ == 0 ? process_cpu_ns() : stopped_cpu_ns_) - begun_cpu_ns_,
+      .peak_bytes = static_cast<std::int64_t>(peak_of(*run_->account())),
+      .limit = static_cast<std::int64_t>(budget.limit()),
+      .effective = static_cast<std::int64_t>(budget.effective_limit()),
+      .ended = ended_,
+  };
+  return audit;
 }
 
 }  // namespace spillway

@@ -8,6 +8,7 @@
 #include "spillway/pipeline/ahead.h"
 #include "spillway/pipeline/audit.h"
 #include "spillway/pipeline/run.h"
+#include "spillway/pipeline/timeline.h"
 
 namespace spillway {
 
@@ -39,16 +40,22 @@ class Consumer {
   // The first half of close(): from any thread, waits for nothing.
   void request_stop() { run_->request_stop(); }
 
+  // Elements handed out, errors in their places among them.
+  std::int64_t position() const { return position_ + handed_; }
   Audit audit() const;
   const Run& run() const { return *run_; }
+  // What the pass held from moment to moment; the watchdog fills it. May outlive the consumer.
+  const std::shared_ptr<Timeline>& timeline() const { return timeline_; }
   StructurePtr structure() const { return structure_; }
 
  private:
   explicit Consumer(std::shared_ptr<Run> run);
   Next pull();
+  void stop_the_clock();
   void consider_working_ahead(std::int64_t took_ns, std::int64_t away_ns);
 
   const std::shared_ptr<Run> run_;
+  const std::shared_ptr<Timeline> timeline_;
   std::unique_ptr<WatchedRun> watched_;  // until it is closed
   std::unique_ptr<Input> input_;
   std::unique_ptr<Ahead> ahead_;  // replaces input_
@@ -59,7 +66,11 @@ class Consumer {
   std::int64_t position_ = 0;   // positions before the chunk being handed out
   std::int64_t delivered_ = 0;  // source rows
   Origins chunk_origins_;
-  std::int64_t left_at_ = 0;   // when the last next() returned
+  std::int64_t left_at_ = 0;  // when the last next() returned
+  std::int64_t away_ns_ = 0;  // between them, in all
+  const std::int64_t begun_cpu_ns_;
+  std::int64_t stopped_ns_ = 0;  // 0: goes on
+  std::int64_t stopped_cpu_ns_ = 0;
   std::int64_t worth_it_ = 0;  // times in a row both sides took their time
   bool exact_ = false;
   bool ended_ = false;

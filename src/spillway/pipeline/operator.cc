@@ -5,6 +5,7 @@
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
 #include "spillway/pipeline/run.h"
+#include "spillway/pipeline/stage_clock.h"
 
 namespace spillway {
 namespace {
@@ -28,6 +29,8 @@ Result<T> of_no_row(Result<T> opened) {
 }
 
 }  // namespace
+
+void waited_for_input(std::int64_t ns) { below_ns += ns; }
 
 bool is_position(const Status& error) {
   if (error.code() == Code::kCancelled) return false;

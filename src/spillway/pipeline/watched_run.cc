@@ -9,6 +9,9 @@
 namespace spillway {
 namespace {
 
+constexpr std::int64_t kPointEveryNs =
+    90'000'000;  // each look of the watchdog, a little late or not
+
 std::uint64_t moved_by(const StageStats& stats) {
   return static_cast<std::uint64_t>(stats.in.rows) + static_cast<std::uint64_t>(stats.out.rows) +
          static_cast<std::uint64_t>(stats.filtered.rows) +
@@ -50,6 +53,8 @@ LedgerSample WatchedRun::sample() const {
   LedgerSample out;
   out.used = ledger.used;
   out.limit = ledger.effective;
+  out.asked = ledger.limit;
+  out.others = held_by_others(machine);
   out.untracked = ledger.untracked;
   out.own = own_anonymous_bytes();
   out.container = machine.container();
@@ -67,6 +72,22 @@ LedgerSample WatchedRun::sample() const {
   std::ranges::sort(out.holders, std::greater<>(), &LedgerSample::Holder::bytes);
   if (out.holders.size() > flight::kHolders) out.holders.resize(flight::kHolders);
   return out;
+}
+
+void WatchedRun::note(std::int64_t now_ns) const {
+  if (timeline_ == nullptr || !timeline_->due(now_ns, kPointEveryNs)) return;
+  Timeline::Point point;
+  Budget& budget = run_.budget();
+  point.used = static_cast<std::int64_t>(budget.used());
+  point.limit = static_cast<std::int64_t>(budget.effective_limit());
+  point.untracked = static_cast<std::int64_t>(budget.untracked());
+  for (const StagePtr& stage : run_.stages()) {
+    if (point.stages.size() == Timeline::kMostStages) break;
+    const StageStats& stats = stage->stats();
+    point.stages.push_back({static_cast<std::int64_t>(stage->account()->held()), stats.busy_ns,
+                            stats.wait_ns, stats.out.rows});
+  }
+  timeline_->add(now_ns, std::move(point));
 }
 
 std::string WatchedRun::ledger() const { return run_.budget().ledger().to_string(); }

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import spillway
-from spillway.audit import Audit, Report
+from spillway.audit import Audit
 from spillway.errors import InvalidArgumentError, OutOfRangeError, ResourceExhaustedError
+from spillway.report import Report
 from spillway.specs import TypeSpec
 from spillway.tensor import Tensor
 from spillway.tf._front import has_front_parts, to_front
