@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from spillway import _native, errors
 from spillway import async_loop as _async_loop
 from spillway import flight as _flight
+from spillway.array_files import load_npy, save_npy
 from spillway.audit import Audit, Report
 from spillway.building import AUTOTUNE
 from spillway.config import Memory, configure, memory
@@ -66,8 +67,10 @@ __all__ = [
     "configure",
     "errors",
     "guarded",
+    "load_npy",
     "memory",
     "postmortem",
+    "save_npy",
     "set_seed",
 ]
 

@@ -4,6 +4,7 @@
 #include "spillway/graph/memory_plan.h"
 #include "spillway/graph/paired.h"
 #include "spillway/graph/plan.h"
+#include "spillway/graph/row_roles.h"
 #include "spillway/graph/run_op.h"
 
 namespace spillway::graph {
@@ -121,7 +122,8 @@ class Planner {
       if (!spec.shape.fully_known()) return false;
     }
     // What every row draws anew is no constant, though nothing goes in.
-    const bool varies = node->attrs().get_or("per_row", false);
+    const bool varies =
+        node->attrs().get_or("per_row", false) || node->attrs().get_or(kSliced, false);
     if (op.of_shape ||
         (known && !varies && op.effect != Effect::kState && folds(infer.outputs()))) {
       SW_RETURN_IF_ERROR(fold(node, specs, in));
@@ -427,7 +429,12 @@ class Planner {
       plan_->scratch_ = std::max(plan_->scratch_, step.kernel->scratch());
     } else {
       step.kind = Plan::Kind::kCompute;
+      std::size_t copies = 0;  // of what lies in the arena, see Running::tensor
+      for (const int v : step.in)
+        copies += is_plain(value(v).spec.dtype) ? bytes_of(value(v).spec) : 0;
+      plan_->copies_ = std::max(plan_->copies_, copies);
       for (const int v : step.out) {
+        if (is_plain(value(v).spec.dtype)) plan_->tensor_bytes_ += bytes_of(value(v).spec);
         value(v).place = Plan::Place::kTensor;
         value(v).index = plan_->tensors_++;
       }
