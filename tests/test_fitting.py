@@ -80,7 +80,7 @@ def test_npy_files_are_numpys(tmp_path: Path, dtype: str) -> None:
 
 def test_a_file_that_is_no_array_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "x.npy").write_bytes(b"not an array")
-    with pytest.raises(tf.errors.DataLossError, match="x.npy"):
+    with pytest.raises(tf.errors.DataLossError, match=r"x\.npy"):
         sw.load_npy(tmp_path / "x.npy")
     with pytest.raises(tf.errors.NotFoundError):
         sw.load_npy(tmp_path / "y.npy")

@@ -1,1 +1,1 @@
-"""Random expressions under random limits: planned is never less than measured, nothing is killed."""
+"""Random expressions under limits: planned is never less than measured, nothing is killed."""

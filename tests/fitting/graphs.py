@@ -1,4 +1,4 @@
-"""Expressions by number: the same seed is the same expression, with as many rows as are asked for."""
+"""Expressions by number: the same seed is the same expression, with as many rows as wanted."""
 
 from __future__ import annotations
 
