@@ -15,6 +15,7 @@ nanobind_add_module(_native NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE
   python/native/bind_guarded.cc
   python/native/bind_iterator.cc
   python/native/bind_files.cc
+  python/native/bind_fit.cc
   python/native/bind_flight.cc
   python/native/bind_memory.cc
   python/native/bind_session.cc

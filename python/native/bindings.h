@@ -47,6 +47,7 @@ void bind_session(nanobind::module_& m);
 void bind_iterator(nanobind::module_& m);
 void bind_memory(nanobind::module_& m);
 void bind_files(nanobind::module_& m);
+void bind_fit(nanobind::module_& m);
 void bind_workers(nanobind::module_& m);
 void bind_guarded(nanobind::module_& m);
 void bind_async(nanobind::module_& m);

@@ -53,6 +53,7 @@ NB_MODULE(_native, m) {
   bind_iterator(m);
   bind_memory(m);
   bind_files(m);
+  bind_fit(m);
   bind_workers(m);
   bind_guarded(m);
   bind_async(m);

@@ -6,6 +6,8 @@
 #include <optional>
 #include <typeinfo>
 
+#include "bindings.h"
+#include "spillway/base/interrupt.h"
 #include "spillway/graph/evaluate.h"
 #include "spillway/pipeline/run.h"
 
@@ -142,8 +144,10 @@ const Tensor* evaluated(PyObject* tensor) {
   {
     const graph::Operand held = operand;
     const WithoutGil unlocked;
+    const InterruptScope interrupt(poll_signals);
     status = evaluate_now(held, true);
   }
+  if (PyErr_Occurred() != nullptr) return nullptr;  // from a signal handler
   if (!status.ok()) {
     raise(status);
     return nullptr;

@@ -16,6 +16,7 @@ from spillway import async_loop as _async_loop
 from spillway import flight as _flight
 from spillway import growth as _growth
 from spillway import tracked as _tracked
+from spillway.array_files import load_npy, save_npy
 from spillway.audit import Audit
 from spillway.building import AUTOTUNE
 from spillway.config import Memory, configure, memory
@@ -76,10 +77,12 @@ __all__ = [
     "forecast",
     "guarded",
     "leaks",
+    "load_npy",
     "memory",
     "open_sessions",
     "postmortem",
     "progress",
+    "save_npy",
     "set_seed",
 ]
 

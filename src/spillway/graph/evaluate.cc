@@ -3,10 +3,9 @@
 #include <algorithm>
 
 #include "spillway/base/few.h"
-#include "spillway/graph/plan.h"
+#include "spillway/graph/ladder.h"
 #include "spillway/graph/refusal.h"
 #include "spillway/graph/run_op.h"
-#include "spillway/graph/spilled.h"
 
 namespace spillway::graph {
 namespace {
@@ -43,6 +42,16 @@ Status evaluate_each(const std::vector<Scheduled>& order, const AccountPtr& acco
                      Buffer::Ask ask) {
   for (const Scheduled& each : order) SW_RETURN_IF_ERROR(evaluate_one(each, account, ask));
   return {};
+}
+
+// Gives the nodes of `roots`, every output of each, their values.
+void keep(std::span<const Operand> roots, std::vector<Tensor>& all) {
+  for (std::size_t i = 0; i < roots.size();) {
+    const Node& node = *roots[i].node;
+    std::vector<Tensor> values;
+    for (std::size_t k = 0; k < node.outputs().size(); ++k, ++i) values.push_back(all[i]);
+    node.set_values(std::move(values));
+  }
 }
 
 // A node that stands alone.
@@ -82,53 +91,31 @@ Status evaluate(std::span<const Operand> roots, const AccountPtr& account, Buffe
   if (roots.size() == 1 && stands_alone(*roots[0].node)) {
     return evaluate_alone(*roots[0].node, account, ask);
   }
-  std::vector<Operand> pending;  // every output of each root: a node keeps all its values or none
-  for (const Operand& root : roots) {
-    const Node& node = *root.node;
-    if (node.symbolic()) {
-      return Status::error(ErrorKind::kUser, Code::kInvalidArgument,
-                           "a tensor inside a traced function has no value yet");
-    }
-    const bool twice = std::any_of(pending.begin(), pending.end(),
-                                   [&](const Operand& other) { return other.node == root.node; });
-    if (node.evaluated() || twice) continue;
-    const int outputs = static_cast<int>(node.outputs().size());
-    for (int i = 0; i < outputs; ++i) pending.push_back({root.node, i});
-  }
+  SW_ASSIGN(std::vector<Operand> pending, pending_roots(roots));
   if (pending.empty()) return {};
   std::vector<Scheduled> order = pending_nodes(pending);
   const std::size_t limit = Budget::process().limit();
   if (const std::size_t bytes = bytes_of(pending); bytes > limit) {
-    return too_large(order, pending, bytes, limit);
+    return too_large(order, pending, bytes, limit, account);
   }
-  // What was moved to disk comes back first: as a known value it is used where it lies.
-  for (const Scheduled& each : order) {
-    if (&each.node->op() == &unspill_op) SW_RETURN_IF_ERROR(evaluate_one(each, account, ask));
+  SW_RETURN_IF_ERROR(read_back(order, account, ask));
+  SW_ASSIGN(const Decision how, decide(std::move(pending), std::move(order), account));
+  if (how.op_by_op) return evaluate_each(how.order, account, ask);
+  if (how.refused()) return too_large(how.order, how.roots, how.needed, limit, account);
+  if (how.fitted()) {
+    SW_ASSIGN(std::vector<Tensor> values, how.fit->run({account, ask}));
+    keep(how.roots, values);
+    return {};
   }
-  std::erase_if(order, [](const Scheduled& each) { return &each.node->op() == &unspill_op; });
-  // One small op needs no plan; a large loop is spread over the CPUs by one.
-  if (order.empty()) return {};
-  if (order.size() == 1 && (order[0].node->op().loop == nullptr || bytes_of(pending) <= kSmall)) {
-    return evaluate_each(order, account, ask);
-  }
-  SW_ASSIGN(const std::shared_ptr<const Plan> plan,
-            Plan::make(Graph::make({}, pending), {}, account));
-  if (plan == nullptr) return evaluate_each(order, account, ask);
-  const std::size_t needed = plan->result_bytes() + plan->arena_bytes();
-  if (needed > limit) return too_large(order, pending, needed, limit);
   Plan::Request request;
   request.account = account;
   request.ask = ask;
-  Plan::Outcome outcome = plan->run(request);
-  if (!outcome.error.ok()) return where(std::move(outcome.error), *pending[0].node);
-  for (std::size_t i = 0; i < pending.size();) {
-    const Node& node = *pending[i].node;
-    std::vector<Tensor> values;
-    for (std::size_t k = 0; k < node.outputs().size(); ++k, ++i) {
-      values.push_back(outcome.results[i].reshaped(plan->results()[i].shape));
-    }
-    node.set_values(std::move(values));
+  Plan::Outcome outcome = how.plan->run(request);
+  if (!outcome.error.ok()) return where(std::move(outcome.error), *how.roots[0].node);
+  for (std::size_t i = 0; i < outcome.results.size(); ++i) {
+    outcome.results[i] = outcome.results[i].reshaped(how.plan->results()[i].shape);
   }
+  keep(how.roots, outcome.results);
   return {};
 }
 

@@ -108,7 +108,7 @@ void run_complex(const GemmTask<T>& t) {
   };
   for (std::int64_t i = 0; i < t.m; ++i) {
     for (std::int64_t j = 0; j < t.n; ++j) {
-      T sum(0);
+      T sum = t.more ? t.c[i * p.c.row + j * p.c.column] : T(0);
       for (std::int64_t k = 0; k < p.k; ++k) {
         sum += item(t.a[i * p.a.row + k * p.a.column], p.conjugate_a) *
                item(t.b[k * p.b.row + j * p.b.column], p.conjugate_b);
@@ -131,6 +131,7 @@ Gemm<T>::Gemm(const Product& product, Simd level) : product_(product) {
   const Product& p = product_;
   if constexpr (kComplex<T>) {
     run_ = run_complex<T>;
+    in_stretches_ = true;
   } else {
     // Lanes along k where rows and columns are runs of it; else along the longer side.
     const bool deep = kSame<T> && p.k >= kDotLanes;
@@ -141,6 +142,7 @@ Gemm<T>::Gemm(const Product& product, Simd level) : product_(product) {
     blocks_ = blocks_of<T>(p);
     if (dots) blocks_.depth = p.b.row == 1 ? p.k : std::min(p.k, kDotDepth);
     scratch_ = scratch_of<T>(p, blocks_, dots);
+    in_stretches_ = !dots && blocks_.c_in_place;
     // What does not fill a long vector fills a shorter one better.
     if (p.n * static_cast<std::int64_t>(sizeof(Summed<T>)) <= 32)
       level = std::min(level, Simd::kAvx2);
@@ -154,21 +156,22 @@ Gemm<T>::Gemm(const Product& product, Simd level) : product_(product) {
 }
 
 template <class T>
-void Gemm<T>::run_rectangle(const Rectangle& r, const T* a, const T* b, T* c,
-                            std::byte* scratch) const {
+void Gemm<T>::run_rectangle(const Rectangle& r, const T* a, const T* b, T* c, std::byte* scratch,
+                            bool more) const {
   if (swapped_) std::swap(a, b);
   const Product& p = product_;
   run_({p, blocks_, r.m, r.n, a + r.i * p.a.row, b + r.j * p.b.column,
-        c + r.i * p.c.row + r.j * p.c.column, scratch});
+        c + r.i * p.c.row + r.j * p.c.column, scratch, more});
 }
 
 template <class T>
 void Gemm<T>::run(const T* a, const T* b, T* c, std::byte* scratch) const {
-  run_rectangle({0, product_.m, 0, product_.n}, a, b, c, scratch);
+  run_rectangle({0, product_.m, 0, product_.n}, a, b, c, scratch, false);
 }
 
 template <class T>
-void Gemm<T>::run_part(std::int64_t part, const T* a, const T* b, T* c, std::byte* scratch) const {
+void Gemm<T>::run_part(std::int64_t part, const T* a, const T* b, T* c, std::byte* scratch,
+                       bool more) const {
   // Where a part ends, a tile does.
   const auto cut = [](std::int64_t size, std::int64_t at, std::int64_t of, std::int64_t tile) {
     return at == of ? size : size * at / of / tile * tile;
@@ -179,7 +182,7 @@ void Gemm<T>::run_part(std::int64_t part, const T* a, const T* b, T* c, std::byt
   const std::int64_t left = cut(product_.n, j, across_, kTileColumns);
   run_rectangle({top, cut(product_.m, i + 1, down_, kTileRows) - top, left,
                  cut(product_.n, j + 1, across_, kTileColumns) - left},
-                a, b, c, scratch);
+                a, b, c, scratch, more);
 }
 
 template class Gemm<Half>;

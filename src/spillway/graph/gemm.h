@@ -55,6 +55,7 @@ struct GemmTask {
   const T* b;
   T* c;
   std::byte* scratch;
+  bool more = false;  // goes on with the sums that c holds
 };
 
 template <class T>
@@ -66,7 +67,12 @@ class Gemm {
   void run(const T* a, const T* b, T* c, std::byte* scratch) const;
   // One of the rectangles of the result that are worth computing apart: at the same time, in any
   // order, each with its own scratch.
-  void run_part(std::int64_t part, const T* a, const T* b, T* c, std::byte* scratch) const;
+  // `more`: added to what c holds; only where in_stretches().
+  void run_part(std::int64_t part, const T* a, const T* b, T* c, std::byte* scratch,
+                bool more = false) const;
+  // Whether k may be taken a stretch at a time, in order, each going on with the sums so far: the
+  // bits are those of one run.
+  bool in_stretches() const { return in_stretches_; }
   std::int64_t parts() const { return down_ * across_; }
   // Bytes a run needs: about a megabyte, however large the product is.
   std::size_t scratch() const { return scratch_; }
@@ -78,12 +84,14 @@ class Gemm {
     std::int64_t j;
     std::int64_t n;
   };
-  void run_rectangle(const Rectangle& r, const T* a, const T* b, T* c, std::byte* scratch) const;
+  void run_rectangle(const Rectangle& r, const T* a, const T* b, T* c, std::byte* scratch,
+                     bool more) const;
 
   Product product_;
   GemmBlocks blocks_;
   void (*run_)(const GemmTask<T>&) = nullptr;
   bool swapped_ = false;  // the transposed product is computed
+  bool in_stretches_ = false;
   std::int64_t down_ = 1;
   std::int64_t across_ = 1;
   std::size_t scratch_ = 0;

@@ -128,7 +128,7 @@ struct Blocked {
                                         std::int64_t columns, Tile<A> tile) const {
     A* const c = tile.c;
     for (std::int64_t k = 0; k == 0 || k < p.k; k += s.depth) {
-      tile.first = k == 0;
+      tile.first = k == 0 && !t.more;
       tile.depth = std::min(s.depth, p.k - k);
       const T* b = t.b + k * p.b.row + j * p.b.column;
       pack_panels(b, columns, tile.depth);

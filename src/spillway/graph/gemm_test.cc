@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -196,6 +197,36 @@ TEST(Gemm, PartsGiveTheSameBitsAsTheWhole) {
       EXPECT_TRUE(same_bits(multiply(p, x, level, true), multiply(p, x, level)));
     }
   }
+}
+
+template <class T>
+void expect_stretches_as_the_whole(const Product& p, std::int64_t stretch) {
+  const Simd level = graph::simd_level();
+  const Operands<T> x(p);
+  ASSERT_TRUE(Gemm<T>(p, level).in_stretches());
+  std::vector<T> c(static_cast<std::size_t>(p.m * p.n));
+  for (std::int64_t k = 0; k < p.k; k += stretch) {
+    Product some = p;
+    some.k = std::min(stretch, p.k - k);
+    const Gemm<T> gemm(some, level);
+    std::vector<std::byte> scratch(gemm.scratch());
+    for (std::int64_t part = 0; part < gemm.parts(); ++part) {
+      gemm.run_part(part, x.a.data() + k * p.a.column, x.b.data() + k * p.b.row, c.data(),
+                    scratch.data(), k > 0);
+    }
+  }
+  EXPECT_TRUE(same_bits(c, multiply(p, x, level)));
+}
+
+TEST(Gemm, StretchesOfKGiveTheSameBitsAsTheWhole) {
+  for (const std::int64_t stretch : {1, 77, 256, 300}) {
+    expect_stretches_as_the_whole<float>(product_of(53, 700, 103), stretch);
+    expect_stretches_as_the_whole<double>(product_of(530, 290, 50), stretch);
+    expect_stretches_as_the_whole<std::int32_t>(product_of(9, 290, 50), stretch);
+  }
+  // Rows summed in lanes along k, and sums that are wider than items, are not taken in stretches.
+  EXPECT_FALSE(Gemm<float>(product_of(100, 100, 5)).in_stretches());
+  EXPECT_FALSE(Gemm<graph::Half>(product_of(100, 100, 100)).in_stretches());
 }
 
 TEST(Gemm, ScratchDoesNotGrowWithTheProduct) {

@@ -23,6 +23,8 @@ struct RandomSource {
   std::uint64_t skip = 0;   // blocks before the first
   std::int64_t row_items = 1;
   bool per_row = false;  // every row and epoch draws numbers of its own
+  // Items before the first for each of Call::first_row: what is drawn are rows of a larger tensor.
+  std::int64_t call_items = 0;
   // Integers: low + bits % range; a range of 0 is all of them.
   std::int64_t low = 0;
   std::uint64_t range = 0;
@@ -319,8 +321,9 @@ struct RandomBody {
     RandomWords block;
     alignas(64) T items[kRandomBlocks * kItems];
     const std::int64_t row_items = std::max<std::int64_t>(1, source.row_items);
-    std::int64_t row = args.first / row_items;
-    std::int64_t at = args.first % row_items;
+    const std::int64_t first = args.first + args.call->first_row * source.call_items;
+    std::int64_t row = first / row_items;
+    std::int64_t at = first % row_items;
     for (std::int64_t done = 0; done < args.n;) {
       // As many runs of rows as fit into one set of blocks.
       struct Piece {

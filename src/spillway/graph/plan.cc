@@ -7,6 +7,7 @@
 #include "spillway/base/mutex.h"
 #include "spillway/base/workers.h"
 #include "spillway/graph/run_op.h"
+#include "spillway/memory/slab_pool.h"
 
 namespace spillway::graph {
 namespace {
@@ -138,6 +139,12 @@ const Plan::Value& Plan::base_of(int value) const {
   const Value* v = &values_[static_cast<std::size_t>(value)];
   while (v->base >= 0) v = &values_[static_cast<std::size_t>(v->base)];
   return *v;
+}
+
+std::size_t Plan::working_bytes() const {
+  const auto width = static_cast<std::size_t>(steps_.empty() ? 1 : parallel_width());
+  const std::size_t room = arena_row_ + scratch_ * width + 64;
+  return (room < SlabPool::kLeast ? room : SlabPool::capacity_for(room)) + tensor_bytes_ + copies_;
 }
 
 bool Plan::Pace::worth_sharing(std::int64_t items, std::int64_t steps) const {

@@ -43,6 +43,11 @@ class Plan {
   const std::vector<Spec>& results() const { return result_specs_; }
   std::size_t result_bytes() const { return result_bytes_; }  // a row
   std::size_t arena_bytes() const { return arena_row_; }      // a row
+  // What no arena can do without: the most bytes between steps that are needed at once; a row.
+  std::size_t least_arena_bytes() const { return most_live_; }
+  // What run() reserves beside results and parameters, for one row: arena, scratch of every thread,
+  // tensors of steps that make their own.
+  std::size_t working_bytes() const;
   int steps() const { return static_cast<int>(steps_.size()); }
 
  private:
@@ -98,8 +103,11 @@ class Plan {
   std::vector<Spec> result_specs_;
   std::size_t result_bytes_ = 0;
   std::size_t arena_row_ = 0;
+  std::size_t most_live_ = 0;
   std::size_t scratch_ = 0;
-  int tensors_ = 0;  // values that are tensors of their own
+  std::size_t tensor_bytes_ = 0;  // of values that are tensors of their own, a row
+  std::size_t copies_ = 0;        // most that a step needs as tensors to begin with, a row
+  int tensors_ = 0;               // values that are tensors of their own
 };
 
 }  // namespace spillway::graph

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "spillway/graph/memory_plan.h"
 #include "spillway/graph/paired.h"
 #include "spillway/graph/plan.h"
+#include "spillway/graph/row_roles.h"
 #include "spillway/graph/run_op.h"
 
 namespace spillway::graph {
@@ -120,7 +122,8 @@ class Planner {
       if (!spec.shape.fully_known()) return false;
     }
     // What every row draws anew is no constant, though nothing goes in.
-    const bool varies = node->attrs().get_or("per_row", false);
+    const bool varies =
+        node->attrs().get_or("per_row", false) || node->attrs().get_or(kSliced, false);
     if (op.of_shape ||
         (known && !varies && op.effect != Effect::kState && folds(infer.outputs()))) {
       SW_RETURN_IF_ERROR(fold(node, specs, in));
@@ -426,7 +429,12 @@ class Planner {
       plan_->scratch_ = std::max(plan_->scratch_, step.kernel->scratch());
     } else {
       step.kind = Plan::Kind::kCompute;
+      std::size_t copies = 0;  // of what lies in the arena, see Running::tensor
+      for (const int v : step.in)
+        copies += is_plain(value(v).spec.dtype) ? bytes_of(value(v).spec) : 0;
+      plan_->copies_ = std::max(plan_->copies_, copies);
       for (const int v : step.out) {
+        if (is_plain(value(v).spec.dtype)) plan_->tensor_bytes_ += bytes_of(value(v).spec);
         value(v).place = Plan::Place::kTensor;
         value(v).index = plan_->tensors_++;
       }
@@ -449,48 +457,26 @@ class Planner {
         base.index = static_cast<int>(i);
       }
     }
-    // Largest first, each at the lowest offset that is free while it lives.
-    struct Life {
-      int value;
-      std::size_t bytes;
-      int born;
-      int dies;
-      std::size_t offset;
-    };
-    std::unordered_map<int, Life> lives;
+    std::unordered_map<int, std::size_t> at;  // of a value in `lives`
+    std::vector<int> owners;
+    std::vector<Lifetime> lives;
     for (std::size_t s = 0; s < plan_->steps_.size(); ++s) {
       const int now = static_cast<int>(s);
       for (const int v : plan_->steps_[s].out) {
         const Plan::Value& out = value(v);
         if (out.place != Plan::Place::kArena) continue;
-        lives[v] = {v, (bytes_of(out.spec) + kAlign - 1) / kAlign * kAlign, now, now, 0};
+        at[v] = lives.size();
+        owners.push_back(v);
+        lives.push_back({(bytes_of(out.spec) + kAlign - 1) / kAlign * kAlign, now, now});
       }
       for (const int v : plan_->steps_[s].in) {
-        if (const auto found = lives.find(root(v)); found != lives.end()) found->second.dies = now;
+        if (const auto found = at.find(root(v)); found != at.end()) lives[found->second].dies = now;
       }
     }
-    std::vector<Life*> by_size;
-    by_size.reserve(lives.size());
-    for (auto& [v, life] : lives) by_size.push_back(&life);
-    std::sort(by_size.begin(), by_size.end(), [](const Life* a, const Life* b) {
-      return a->bytes != b->bytes ? a->bytes > b->bytes : a->value < b->value;
-    });
-    std::vector<const Life*> placed;
-    for (Life* life : by_size) {
-      std::vector<const Life*> rivals;
-      for (const Life* other : placed) {
-        if (other->born <= life->dies && life->born <= other->dies) rivals.push_back(other);
-      }
-      std::sort(rivals.begin(), rivals.end(),
-                [](const Life* a, const Life* b) { return a->offset < b->offset; });
-      for (const Life* rival : rivals) {
-        if (life->offset + life->bytes <= rival->offset) break;
-        life->offset = std::max(life->offset, rival->offset + rival->bytes);
-      }
-      placed.push_back(life);
-      value(life->value).offset = life->offset;
-      plan_->arena_row_ = std::max(plan_->arena_row_, life->offset + life->bytes);
-    }
+    const MemoryPlan memory = graph::place(lives);
+    for (std::size_t i = 0; i < lives.size(); ++i) value(owners[i]).offset = memory.offsets[i];
+    plan_->arena_row_ = memory.bytes;
+    plan_->most_live_ = most_live(lives);
   }
 
   struct Hash {

@@ -1,6 +1,9 @@
 #include "spillway/graph/random_source.h"
 
+#include <limits>
+
 #include "spillway/base/random.h"
+#include "spillway/graph/row_roles.h"
 
 namespace spillway::graph {
 namespace {
@@ -25,6 +28,10 @@ RandomSource source_of(const Attrs& attrs, const Shape& row) {
   source.skip = static_cast<std::uint64_t>(attrs.get_or("skip", std::int64_t{0}));
   source.per_row = attrs.get_or("per_row", false);
   source.row_items = row.count();
+  if (attrs.get_or(kSliced, false)) {  // rows of a larger tensor: its items are counted on
+    source.call_items = row.without_leading().count();
+    source.row_items = std::numeric_limits<std::int64_t>::max();
+  }
   return source;
 }
 

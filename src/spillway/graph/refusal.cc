@@ -3,8 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 
 #include "spillway/base/bytes.h"
+#include "spillway/base/clock.h"
+#include "spillway/base/workers.h"
+#include "spillway/graph/fit.h"
+#include "spillway/graph/gemm.h"
 
 namespace spillway::graph {
 namespace {
@@ -46,10 +51,108 @@ std::string number(double value, const char* unit) {
   return text;
 }
 
+std::string bracketed(const Shape& shape) {
+  std::string out = "[";
+  for (int i = 0; i < shape.rank(); ++i) {
+    out += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
+  }
+  return out + "]";
+}
+
 std::string duration(double seconds) {
   if (seconds < 120) return number(seconds, "s");
   if (seconds < 7200) return number(seconds / 60, "minutes");
   return number(seconds / 3600, "hours");
+}
+
+// What this machine computes in products of matrices, in operations a second: tried once, in about
+// a millisecond.
+double measured_rate() {
+  static const double rate = [] {
+    constexpr std::int64_t kSide = 192;
+    const Gemm<float> gemm({kSide, kSide, kSide, {kSide, 1}, {kSide, 1}, {kSide, 1}});
+    std::vector<float> a(kSide * kSide, 1);
+    std::vector<float> c(a.size());
+    std::vector<std::byte> scratch(gemm.scratch() + 64);
+    std::int64_t best = INT64_MAX;
+    for (int i = 0; i < 4; ++i) {
+      const std::int64_t began = now_ns();
+      gemm.run(a.data(), a.data(), c.data(), scratch.data());
+      best = std::min(best, std::max<std::int64_t>(1, now_ns() - began));
+    }
+    return 2e9 * kSide * kSide * kSide / static_cast<double>(best) * parallel_width();
+  }();
+  return rate;
+}
+
+std::string work_text(std::span<const Scheduled> order) {
+  double work = 0;
+  for (const auto& [node, inputs] : order) work += work_of(*node, inputs);
+  return "\n  work: " + number(work, "operations") + ", about " + duration(work / measured_rate()) +
+         " at the " + number(measured_rate() / 1e9, "GFLOP/s") + " of products here";
+}
+
+// The leading axis of the tensors a computation begins with, shortened: whether it would fit then
+// is proportional to it, and that is how many rows are named.
+std::string smaller_shape(std::span<const Scheduled> order, std::size_t limit) {
+  const Spec* largest = nullptr;
+  for (const Scheduled& each : order) {
+    const bool source = each.inputs.empty() || each.node->op().name == "fill";
+    const Spec& spec = each.node->outputs()[0];
+    if (!source || spec.shape.rank() < 1 || !spec.shape.fully_known()) continue;
+    if (largest == nullptr || true_bytes(spec) > true_bytes(*largest)) largest = &spec;
+  }
+  if (largest == nullptr || true_bytes(*largest) <= 0) return "";
+  double live = 0;  // as if all large values were held at once
+  for (const Scheduled& each : order) live += true_bytes(each.node->outputs()[0]);
+  const Shape& shape = largest->shape;
+  const Shape without = shape.without_leading();
+  std::string out;
+  const bool cube = shape.rank() > 2 && shape[0] == shape[1];
+  if (cube && live / static_cast<double>(shape[0]) < static_cast<double>(limit) * 0.8) {
+    out += "\n    did you mean " + bracketed(without) + " instead of " + bracketed(shape) + "?";
+  }
+  const double rows = static_cast<double>(limit) * 0.8 / (live / static_cast<double>(shape[0]));
+  if (rows >= 1 && rows < static_cast<double>(shape[0])) {
+    out += "\n    a smaller leading axis: " +
+           bracketed(without.with_leading(static_cast<std::int64_t>(rows))) + " instead of " +
+           bracketed(shape);
+  }
+  return out;
+}
+
+// What would run instead: planned, where planning tells.
+std::string would_fit(std::span<const Scheduled> order, std::span<const Operand> roots,
+                      std::size_t limit, const AccountPtr& account) {
+  std::string out;
+  const Spec& spec = roots[0].spec();
+  const bool one = roots.size() == 1 && spec.shape.rank() > 0 && spec.shape.fully_known() &&
+                   is_plain(spec.dtype);
+  if (one) {
+    const std::size_t room = std::min(limit, Budget::process().effective_limit());
+    auto fit = Fit::make(roots, order, room, account, Fit::Into::kRows);
+    if (fit.ok() && fit.value()->fits()) {
+      const double held = static_cast<double>(fit.value()->needed());
+      out += "\n    a reduction of it, tf.reduce_sum and the like: runs in pieces, holding " +
+             show(held);
+      const double disk = true_bytes(spec) + static_cast<double>(fit.value()->on_disk());
+      std::error_code error;
+      const auto space = std::filesystem::space(".", error);
+      const double free = error ? 0 : static_cast<double>(space.available);
+      if (disk < free) {
+        out += "\n    sw.save_npy(\"value.npy\", x): writes it to a file, holding " + show(held) +
+               "; needs " + show(disk) + " of disk, " + show(free) + " are free here";
+      } else {
+        out += "\n    not a file: it would need " + show(disk) + " of disk, " + show(free) +
+               " are free here";
+      }
+    }
+  }
+  out += smaller_shape(order, limit);
+  if (out.empty()) {
+    out = "\n    a larger limit: sw.configure(memory_limit=...) or SPILLWAY_MEMORY_LIMIT";
+  }
+  return "\n  would fit:" + out;
 }
 
 }  // namespace
@@ -66,10 +169,30 @@ std::size_t bytes_of(std::span<const Operand> operands) {
   return bytes;
 }
 
+std::vector<Offender> offenders(std::span<const Scheduled> order, std::size_t limit) {
+  std::vector<const Node*> largest;
+  for (const Scheduled& each : order) largest.push_back(each.node.get());
+  std::sort(largest.begin(), largest.end(), [](const Node* a, const Node* b) {
+    const double x = true_bytes(a->outputs()[0]);
+    const double y = true_bytes(b->outputs()[0]);
+    return x != y ? x > y : a->serial() < b->serial();
+  });
+  const bool alone = !largest.empty() && bytes_of(largest[0]->outputs()[0]) > limit;
+  const std::size_t least = alone ? limit : limit / 8;
+  std::vector<Offender> out;
+  for (const Node* node : largest) {
+    const Spec& spec = node->outputs()[0];
+    if (!out.empty() && bytes_of(spec) <= least) break;
+    const bool drawn = node->op().loop != nullptr && node->attrs().has("seed");
+    out.push_back(
+        {bytes_of(spec), spec.to_string(), std::string(node->op().name), node->line(), drawn});
+  }
+  return out;
+}
+
 Status too_large(std::span<const Scheduled> order, std::span<const Operand> roots,
-                 std::size_t needed, std::size_t limit) {
-  constexpr double kAssumed = 1e11;  // operations a second; an order of magnitude
-  constexpr std::size_t kShown = 4;
+                 std::size_t needed, std::size_t limit, const AccountPtr& account) {
+  constexpr std::size_t kShown = 16;
   const Spec& spec = roots[0].spec();
   const double whole = true_bytes(spec);
   std::string text = std::string(roots[0].node->op().name) +
@@ -78,35 +201,16 @@ Status too_large(std::span<const Scheduled> order, std::span<const Operand> root
   if (static_cast<double>(needed) > whole * 1.01) {
     text += " (with what is needed to compute it: " + show(static_cast<double>(needed)) + ")";
   }
-  std::vector<const Node*> largest;
-  double work = 0;
-  for (const auto& [node, inputs] : order) {
-    work += work_of(*node, inputs);
-    largest.push_back(node.get());
+  const std::vector<Offender> large = offenders(order, limit);
+  for (std::size_t i = 0; i < large.size() && i < kShown; ++i) {
+    const Offender& each = large[i];
+    text += "\n  " + each.spec + "  " + show(static_cast<double>(each.bytes)) + "  " + each.op;
+    if (!each.line.empty()) text += "  made at " + each.line;
+    if (each.drawn) text += "  (random numbers: need not be stored)";
   }
-  std::sort(largest.begin(), largest.end(), [](const Node* a, const Node* b) {
-    const double x = true_bytes(a->outputs()[0]);
-    const double y = true_bytes(b->outputs()[0]);
-    return x != y ? x > y : a->serial() < b->serial();
-  });
-  for (std::size_t i = 0; i < largest.size() && i < kShown; ++i) {
-    const Spec& out = largest[i]->outputs()[0];
-    text += "\n  " + out.to_string() + "  " + show(true_bytes(out)) + "  " +
-            std::string(largest[i]->op().name);
-    if (const std::string line = largest[i]->line(); !line.empty()) text += "  made at " + line;
-  }
-  text += "\n  work: " + number(work, "operations") + ", about " + duration(work / kAssumed) +
-          " at 100 GFLOP/s";
-  text += "\n  would fit: a reduction of it (tf.reduce_sum and the like run in pieces)";
-  if (spec.shape.rank() > 0 && spec.shape[0] > 0) {
-    const double row = whole / static_cast<double>(spec.shape[0]);
-    const auto rows =
-        static_cast<std::int64_t>(static_cast<double>(limit) * 0.8 / std::max(1.0, row));
-    if (rows > 0 && rows < spec.shape[0]) {
-      text += "; or the first " + std::to_string(rows) + " of " + std::to_string(spec.shape[0]) +
-              " along the leading axis at a time";
-    }
-  }
+  if (large.size() > kShown) text += "\n  and " + std::to_string(large.size() - kShown) + " more";
+  text += work_text(order);
+  text += would_fit(order, roots, limit, account);
   Status status = out_of_resource(text);
   status.edit().line = roots[0].node->line();
   status.edit().type = "BudgetError";

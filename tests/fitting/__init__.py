@@ -1,0 +1,1 @@
+"""Random expressions under limits: planned is never less than measured, nothing is killed."""
