@@ -106,7 +106,8 @@ Shape shape_of(PyArrayObject* array) {
 std::optional<Tensor> shared_tensor(PyArrayObject* array, DType dtype) {
   PyObject* base = PyArray_BASE(array);
   if (base == nullptr || !PyCapsule_CheckExact(base) ||
-      PyCapsule_GetDestructor(base) != free_exported || !PyArray_ISCARRAY_RO(array)) {
+      PyCapsule_GetDestructor(base) != free_exported || !PyArray_ISCARRAY_RO(array) ||
+      PyArray_ISWRITEABLE(array)) {  // handed over: its owner may write to it at any time
     return std::nullopt;
   }
   const auto* exported = static_cast<Exported*>(PyCapsule_GetPointer(base, nullptr));
@@ -478,7 +479,15 @@ bool write_scalar(PyObject* leaf, DType dtype, std::byte* to) {
   return false;
 }
 
-PyObject* array_from(const Tensor& tensor) {
+bool shown_as_view(const Tensor& tensor) {
+  if (!is_plain(tensor.dtype())) return false;
+  const std::size_t bytes = tensor.bytes();
+  return bytes >= kSmall || (tensor.owns_whole_buffer() && bytes >= 4096);
+}
+
+namespace {
+
+PyObject* writable_array_from(const Tensor& tensor) {
   const int rank = tensor.shape().rank();
   std::array<npy_intp, NPY_MAXDIMS> dims{};
   for (int i = 0; i < rank; ++i) dims[static_cast<std::size_t>(i)] = tensor.shape()[i];
@@ -499,18 +508,15 @@ PyObject* array_from(const Tensor& tensor) {
       }
       Py_XSETREF(data[i], bytes);
     }
-    PyArray_CLEARFLAGS(reinterpret_cast<PyArrayObject*>(out), NPY_ARRAY_WRITEABLE);
     return out;
   }
   const std::size_t bytes = tensor.bytes();
-  const bool view = bytes >= kSmall || (tensor.owns_whole_buffer() && bytes >= 4096);
-  if (!view) {
+  if (!shown_as_view(tensor)) {
     PyObject* out =
         PyArray_NewFromDescr(&PyArray_Type, descr, rank, dims.data(), nullptr, nullptr, 0, nullptr);
     if (out == nullptr) return nullptr;
     auto* array = reinterpret_cast<PyArrayObject*>(out);
     if (bytes > 0) std::memcpy(PyArray_DATA(array), tensor.data(), bytes);
-    PyArray_CLEARFLAGS(array, NPY_ARRAY_WRITEABLE);
     return out;
   }
   Tensor shown = tensor;
@@ -533,13 +539,27 @@ PyObject* array_from(const Tensor& tensor) {
     return nullptr;
   }
   PyObject* out = PyArray_NewFromDescr(&PyArray_Type, descr, rank, dims.data(), nullptr, data,
-                                       NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED, nullptr);
+                                       NPY_ARRAY_CARRAY, nullptr);
   if (out == nullptr) return nullptr;
   if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(out), capsule.release()) < 0) {
     Py_DECREF(out);
     return nullptr;
   }
   return out;
+}
+
+}  // namespace
+
+PyObject* array_from(const Tensor& tensor) {
+  PyObject* out = writable_array_from(tensor);
+  if (out == nullptr) return nullptr;
+  PyArray_CLEARFLAGS(reinterpret_cast<PyArrayObject*>(out), NPY_ARRAY_WRITEABLE);
+  return out;
+}
+
+PyObject* owned_from(const Tensor& tensor) {
+  if (tensor.shape().rank() == 0 && tensor.dtype() == DType::kString) return value_from(tensor);
+  return writable_array_from(tensor);
 }
 
 PyObject* value_from(const Tensor& tensor) {

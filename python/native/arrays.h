@@ -37,5 +37,9 @@ bool write_scalar(PyObject* leaf, DType dtype, std::byte* to);
 PyObject* array_from(const Tensor& tensor);
 // The same, but NumPy scalars and bytes for rank 0.
 PyObject* value_from(const Tensor& tensor);
+// The same as array_from, but writable, and bytes for a string of rank 0: for a tensor whose bytes
+// nothing else refers to, where they are shown and not copied (shown_as_view).
+PyObject* owned_from(const Tensor& tensor);
+bool shown_as_view(const Tensor& tensor);
 
 }  // namespace spillway::python

@@ -3,8 +3,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -20,6 +22,7 @@
 #include "spillway/observe/flight_file.h"
 #include "spillway/observe/watchdog.h"
 #include "spillway/pipeline/consumer.h"
+#include "stop_button.h"
 #include "tensors.h"
 
 namespace nb = nanobind;
@@ -72,6 +75,29 @@ Tensor as_own(Tensor row) {
     if (strings) row.string_offsets()->transfer(tensor_account());
   }
   return row;
+}
+
+// For whoever may write into what he is given: bytes that nothing else refers to. A copy, charged
+// to `account`, where something does: a cache, a constant, the user's own array, the rows beside
+// it; and where they do not lie as `alignment` wants, since whoever gets them would copy them, into
+// bytes that are in no ledger. Without room for that it waits for some, as any stage does, and is
+// refused where none comes: then `row` is what it was.
+Status make_sole(Tensor& row, const AccountPtr& account, std::size_t alignment) {
+  if (!shown_as_view(row)) return {};  // NumPy copies it
+  const BufferPtr& buffer = row.buffer();
+  const bool foreign = buffer->adopted() && buffer->charged() == 0;
+  const bool most = row.bytes() * 2 >= buffer->size();
+  const bool aligned = reinterpret_cast<std::uintptr_t>(row.data()) % alignment == 0;
+  if (buffer.use_count() == 1 && !foreign && most && aligned) return {};
+  auto copy = compact(account, row, Buffer::Ask::kOptional);
+  if (!copy.ok()) {
+    const WithoutGil free;
+    const InterruptScope interrupt(poll_signals);
+    copy = compact(account, row, Buffer::Ask::kRequired);
+  }
+  if (!copy.ok()) return std::move(copy).status();
+  row = std::move(copy).value();
+  return {};
 }
 
 // Tells the user, once, that what he keeps takes half of the limit; again only after he let most
@@ -129,10 +155,16 @@ class Turn {
 
 class NativeIterator {
  public:
-  NativeIterator(std::unique_ptr<Consumer> consumer, Leaves leaves, graph::SitePtr site)
+  // How a pass hands over its rows.
+  struct How {
+    std::size_t alignment = 1;  // of arrays that are handed over (kOwned)
+    bool main_waits = false;    // the main thread, in other code, for this one: see StopButton
+  };
+  NativeIterator(std::unique_ptr<Consumer> consumer, Leaves leaves, How how, graph::SitePtr site)
       : leaves_(leaves),
+        how_(how),
         site_(std::move(site)),
-        line_(site_ == nullptr || leaves == Leaves::kNumpy ? nullptr : line_of(*site_)),
+        line_(site_ == nullptr || leaves != Leaves::kTensor ? nullptr : line_of(*site_)),
         consumer_(std::move(consumer)),
         box_(std::make_shared<AuditBox>()) {
     box_->follow(consumer_);
@@ -155,8 +187,13 @@ class NativeIterator {
     const StructurePtr structure = structure_;
     consumer_->handed_out(at_);
     const ElementLine counted(line_);
-    PyObject* out = single_ != nullptr ? give_leaf(*structure, handed(single_->row(mine)), leaves_)
-                                       : give_row(*structure, mine);
+    PyObject* out = nullptr;
+    if (leaves_ == Leaves::kOwned) {
+      out = give_over(*structure, mine);
+    } else {
+      out = single_ != nullptr ? give_leaf(*structure, handed(single_->row(mine)), leaves_)
+                               : give_row(*structure, mine);
+    }
     if (out == nullptr && at_ == mine + 1) consumer_->handed_out(--at_);
     return out;
   }
@@ -264,16 +301,22 @@ class NativeIterator {
   bool refill() {
     if (closed_ || ending() || refused_on_loop()) return false;
     turn_->take();
-    const std::size_t in_use = chunk_.footprint();
-    chunk_ = Chunk();
-    single_ = nullptr;
+    const std::size_t in_use = in_use_;
+    drop_rows();
+    bool stopped = false;
     Next next = [&] {
       const WithoutGil free;
-      const InterruptScope interrupt(poll_signals);
-      return consumer_->next();
+      const std::optional<StopButton> button =
+          how_.main_waits ? std::make_optional<StopButton>() : std::nullopt;
+      const InterruptScope interrupt(button ? StopButton::pressed : poll_signals);
+      Next out = consumer_->next();
+      stopped =
+          button && !out.ok() && out.error().code() == Code::kCancelled && StopButton::pressed();
+      return out;
     }();
     at_ = rows_ = 0;
     leave_turn();
+    if (stopped) PyErr_SetNone(PyExc_KeyboardInterrupt);
     if (PyErr_Occurred() != nullptr || closed_) return false;  // from a signal handler
     if (!next.ok()) {
       raise(next.error());
@@ -285,12 +328,17 @@ class NativeIterator {
     }
     chunk_ = std::move(*next.value());
     rows_ = chunk_.rows();
+    in_use_ = chunk_.footprint();
     structure_ = chunk_.structure();
     if (structure_ == nullptr) {
       PyErr_SetString(PyExc_RuntimeError, "spillway: a chunk without a structure");
       return false;
     }
-    if (structure_->is_component()) single_ = &chunk_.columns()[0];
+    if (leaves_ == Leaves::kOwned) {
+      take_apart();
+    } else if (structure_->is_component()) {
+      single_ = &chunk_.columns()[0];
+    }
     return warn_of_kept_elements(*consumer_, in_use);
   }
 
@@ -300,8 +348,8 @@ class NativeIterator {
   }
   void let_go() {
     alive().erase(consumer_.get());
-    chunk_ = Chunk();
-    single_ = nullptr;
+    drop_rows();
+    refused_ = {};
     at_ = rows_ = 0;
     if (Py_IsInitialized() && PyGILState_Check() != 0) {
       const WithoutGil free;
@@ -317,12 +365,43 @@ class NativeIterator {
     for (Tensor& value : row.values) value = handed(std::move(value));
     return give_nest(structure, row.values, leaves_);
   }
+  // Rows that have bytes of their own are held one by one, not by the chunk as well.
+  void take_apart() {
+    if (std::ranges::all_of(chunk_.columns(), &Column::is_block)) return;
+    for (std::int64_t i = 0; i < rows_; ++i) apart_.push_back(chunk_.row(i));
+    chunk_ = Chunk();
+  }
+  // A row whose bytes are the user's alone. The chunk lets go of its last row for that; one that
+  // was refused memory is kept for the next time it is asked for.
+  PyObject* give_over(const Structure& structure, std::int64_t at) {
+    Row row = refused_.values.empty() ? taken(at) : std::exchange(refused_, {});
+    if (at + 1 == rows_) drop_rows();
+    Status status;
+    for (Tensor& value : row.values) {
+      status = make_sole(value, consumer_->run().account(), how_.alignment);
+      if (!status.ok()) break;
+    }
+    PyObject* out = status.ok() ? give_nest(structure, row.values, leaves_) : nullptr;
+    if (!status.ok() && PyErr_Occurred() == nullptr) raise(status);
+    if (out == nullptr && !closed_) refused_ = std::move(row);
+    return out;
+  }
+  Row taken(std::int64_t at) {
+    if (apart_.empty()) return chunk_.row(at);
+    return std::exchange(apart_[static_cast<std::size_t>(at)], {});
+  }
+  void drop_rows() {
+    chunk_ = Chunk();
+    apart_.clear();
+    single_ = nullptr;
+  }
   Tensor handed(Tensor row) const {
     return leaves_ == Leaves::kNumpy ? by_itself(std::move(row)) : as_own(std::move(row));
   }
 
   HomeProcess home_;
   Leaves leaves_;
+  How how_;
   graph::SitePtr site_;  // the line that began the pass
   LineCount* line_;      // of its elements; valid while site_ is
 
@@ -331,6 +410,9 @@ class NativeIterator {
   Chunk chunk_;
   StructurePtr structure_;
   const Column* single_ = nullptr;
+  std::vector<Row> apart_;  // instead of the chunk's
+  Row refused_;             // handed over by nobody yet: there was no room for its copy
+  std::size_t in_use_ = 0;  // bytes of the chunk as it came
   std::int64_t at_ = 0;
   std::int64_t rows_ = 0;
   std::shared_ptr<Turn> turn_ = std::make_shared<Turn>();
@@ -490,7 +572,7 @@ nb::dict audit_dict(const Audit& audit) {
 }
 
 NativeIterator open_iterator(nb::handle node, std::int64_t read_ahead_ns, const std::string& name,
-                             bool tensors) {
+                             bool tensors, std::size_t owned, bool main_waits) {
   const NodePtr root = node_of(node.ptr());
   if (root == nullptr) throw nb::python_error();
   begin_watching();
@@ -501,8 +583,11 @@ NativeIterator open_iterator(nb::handle node, std::int64_t read_ahead_ns, const 
     const WithoutGil free;
     return Consumer::open(root, options);
   }();
-  return {value_or_throw(std::move(consumer)), tensors ? Leaves::kTensor : Leaves::kNumpy,
-          current_site()};
+  const Leaves plain = owned > 0 ? Leaves::kOwned : Leaves::kNumpy;
+  return {
+      value_or_throw(std::move(consumer)), tensors ? Leaves::kTensor : plain,
+      NativeIterator::How{.alignment = std::max<std::size_t>(owned, 1), .main_waits = main_waits},
+      current_site()};
 }
 
 }  // namespace
@@ -555,7 +640,7 @@ void bind_iterator(nb::module_& m) {
       .def("_audit", [](const NativeIterator& it) { return audit_dict(it.consumer().audit()); });
   m.def("shut_down", &shut_down);
   m.def("open", &open_iterator, nb::arg("node"), nb::arg("read_ahead_ns"), nb::arg("name"),
-        nb::arg("tensors") = false);
+        nb::arg("tensors") = false, nb::arg("owned") = 0, nb::arg("main_waits") = false);
 }
 
 }  // namespace spillway::python

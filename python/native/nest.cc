@@ -349,8 +349,8 @@ PyObject* give_leaf(const Structure&, const Tensor& value, Leaves leaves) {
     }
     return out;
   }
-  if (leaves == Leaves::kNumpy) return value_from(value);
-  return tensor_to_python(value);
+  if (leaves == Leaves::kTensor) return tensor_to_python(value);
+  return leaves == Leaves::kNumpy ? value_from(value) : owned_from(value);
 }
 
 PyObject* give_nest(const Structure& structure, std::span<const Tensor> values, Leaves leaves) {

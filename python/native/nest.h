@@ -32,8 +32,9 @@ bool take_nest(PyObject* nest, const StructurePtr& structure, const TakeRules& r
 // tensor of their own. False without an exception: take_nest it instead.
 bool write_leaf(PyObject* leaf, const Structure& spec, std::byte* to);
 
-// How leaves look to Python.
-enum class Leaves : unsigned char { kNumpy, kTensor };
+// How leaves look to Python. kOwned: arrays, also of rank 0, that may be written to; the caller
+// sees to it that nothing else refers to their bytes.
+enum class Leaves : unsigned char { kNumpy, kTensor, kOwned };
 PyObject* give_nest(const Structure& structure, std::span<const Tensor> values, Leaves leaves);
 PyObject* give_leaf(const Structure& spec, const Tensor& value, Leaves leaves);
 

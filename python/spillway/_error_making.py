@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 import types
 from collections.abc import Mapping
 from typing import Any
@@ -18,6 +19,7 @@ _BY_NAME: dict[str, type[errors.SpillwayError]] = {
 _NEVER_MIXED = (StopIteration, StopAsyncIteration, GeneratorExit, KeyboardInterrupt, SystemExit)
 _CALLS_USER_CODE = frozenset({"map", "filter", "flat_map", "interleave"})
 _named_stages: set[str] = set()
+_ENDED = re.compile(r"worker \d+ (.+?)(?:; it (?:held|may hold) | at )")
 _PASSED_ON = (GeneratorExit, KeyboardInterrupt, SystemExit)
 
 
@@ -58,8 +60,20 @@ def make_error(facts: Mapping[str, Any], cause: BaseException | None = None) -> 
     _add_context(error)
     if isinstance(error, errors.FileError):
         error._fill_os_fields()
+    if isinstance(error, errors.WorkerDied) and error.verdict is None:
+        error.verdict = _verdict(message)
     error.__cause__ = cause
     return error
+
+
+def _verdict(message: str) -> str:
+    """How a worker ended, without what it held and where it was.
+
+    >>> _verdict("worker 12 crashed (SIGABRT, Aborted); it held 3 MiB when last seen at element 0.")
+    'crashed (SIGABRT, Aborted)'
+    """
+    found = _ENDED.match(message)
+    return found[1] if found else message.split("\n", 1)[0]
 
 
 _AWAITED_BY_HAND = (

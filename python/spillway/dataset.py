@@ -188,13 +188,18 @@ class Dataset(FileSources, Operators):
         """A fresh pass. Many may run at a time; each has `save`, `restore`, `close`, `audit`."""
         return self._open(False)
 
-    def _open(self, tensors: bool) -> Any:
-        """A pass that hands out tensors, or NumPy's values."""
+    def _open(self, tensors: bool, owned: int = 0, main_waits: bool = False) -> Any:
+        """A pass that hands out tensors, or NumPy's values.
+
+        `owned`: arrays that nobody else holds, aligned to so many bytes. `main_waits`: Ctrl-C ends
+        a wait on another thread, too.
+        """
         if opaque.tracing():
             raise TraceBreak("iterates over a dataset")
         options = self.options()
         ahead = _READ_AHEAD_NS if options.reads_ahead() else 0
-        it: Any = _native.open(self._node, ahead, options.dataset_name or "", tensors)
+        name = options.dataset_name or ""
+        it: Any = _native.open(self._node, ahead, name, tensors, owned, main_waits)
         track("iterator", it, _held_by)
         self._last = it._audit_box()
         return it
@@ -203,6 +208,45 @@ class Dataset(FileSources, Operators):
         """The elements as NumPy values; datasets and Optionals as components are refused."""
         self._refuse_datasets()
         return iter(self)
+
+    def to_torch(self) -> Any:
+        """The elements as torch's tensors: an `IterableDataset` that needs no DataLoader.
+
+        Tensors are yours alone, to be written to; most show the engine's bytes without a copy,
+        which stay charged while a tensor holds them. Strings stay bytes. With a `DataLoader`,
+        `num_workers` is 0 and `batch_size` None (docs/handover.md)::
+
+            for x, y in ds.batch(32).to_torch():
+                loss = step(model, x, y)
+        """
+        from spillway.handover import torch_tensors
+
+        return torch_tensors.handed_over(self)
+
+    def to_jax(self) -> Any:
+        """The elements as JAX's arrays, to be iterated over as often as you like.
+
+        On the CPU most arrays show the engine's bytes without a copy, which stay charged while JAX
+        holds them. Strings stay bytes (docs/handover.md)::
+
+            for x, y in ds.batch(32).to_jax():
+                params = step(params, x, y)
+        """
+        from spillway.handover import jax_arrays
+
+        return jax_arrays.handed_over(self)
+
+    def to_tf(self) -> Any:
+        """A real `tf.data.Dataset` of TensorFlow's, with this `element_spec`.
+
+        Every pass of TensorFlow's is one of this dataset's. An error keeps its text on the way
+        (docs/handover.md)::
+
+            model.fit(ds.batch(32).to_tf(), epochs=2)
+        """
+        from spillway.handover import tensorflow_dataset
+
+        return tensorflow_dataset.handed_over(self)
 
     def _refuse_datasets(self) -> None:
         for leaf in nest.flatten(self.element_spec):

@@ -77,6 +77,7 @@ def guarded(
     function: Callable[P, R] | None = None,
     *,
     factory: Callable[[], Callable[P, R]] | None = None,
+    method: str | None = None,
     memory_limit: int | str | None = None,
     timeout: float | None = None,
     restarts: int = 0,
@@ -90,6 +91,7 @@ def guarded(
     or `close()`.
 
     factory: makes the callable inside the worker, for what cannot travel: a model, a connection.
+    method: calls this method of what the factory made, instead of the object itself.
     memory_limit: bytes (or "1GiB") the worker may allocate; beyond, it gets a MemoryError.
     timeout: seconds for a call; then the worker is ended and the call raises `StallError`. The
         factory has at least 300 seconds.
@@ -106,22 +108,29 @@ def guarded(
     """
     if (function is None) == (factory is None):
         raise TypeError("guarded needs a function, or factory= to make one in the worker")
+    if method is not None and factory is None:
+        raise TypeError(f"guarded: method={method!r} is one of what factory= makes; give a factory")
     how = rules.checked(timeout, restarts, memory_limit, sandbox)
     given: Any = function if factory is None else factory
     name = travel.name_of(given)
-    make = travel.pack(_Maker(given, factory is not None), f"guarded({name})", of=given)
+    if method is not None:
+        name = f"{name}().{method}"
+    make = travel.pack(_Maker(given, factory is not None, method), f"guarded({name})", of=given)
     return Guarded(make, name, how)
 
 
 class _Maker:
     """Makes the callable on the other side."""
 
-    def __init__(self, given: Callable[..., Any], is_factory: bool) -> None:
+    def __init__(self, given: Callable[..., Any], is_factory: bool, method: str | None) -> None:
         self.given = given
         self.is_factory = is_factory
+        self.method = method
 
     def __call__(self) -> Callable[..., Any]:
         made: Callable[..., Any] = self.given() if self.is_factory else self.given
+        if self.method is not None:
+            made = getattr(made, self.method)
         if not callable(made):
             raise TypeError(f"factory must make something that can be called: {made!r}")
         return made
