@@ -181,6 +181,17 @@ def test_an_assertion_runs_where_it_is_a_control_input() -> None:
             session.run(y, {x: -2.0})
 
 
+def test_a_branch_that_would_set_a_variable_is_refused() -> None:
+    with tf.Graph().as_default(), v1.Session() as session:
+        v = tf.Variable(1.0)
+        x = v1.placeholder(tf.bool, [])
+        with pytest.raises(NotImplementedError, match=r"v\.assign\(tf\.cond"):
+            tf.cond(x, lambda: v.assign_add(1.0), lambda: v.read_value())
+        step = v.assign(tf.cond(x, lambda: v + 1.0, lambda: v * 1.0))
+        session.run(v.initializer)
+        assert [float(session.run(step, {x: each})) for each in (True, False)] == [2.0, 2.0]
+
+
 def test_random_numbers_are_the_same_within_a_run_and_new_in_the_next() -> None:
     with tf.Graph().as_default(), v1.Session() as session:
         x = tf.random.uniform([4])
