@@ -1,0 +1,175 @@
+"""Runs one program: twice in one kernel, and in a fresh one that is interrupted half-way."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.kernel import driver
+from tests.programs.catalogue import Program
+from tests.programs.kernels import FencedKernel, Held, fenced_kernel, wait
+
+MIB = 1 << 20
+# What the second run may leave behind beyond the first: pages that an allocator keeps.
+MARGIN = 64 * MIB
+HEARS_IN = 15.0  # seconds after which Ctrl-C counts as not heard
+
+
+@dataclass
+class Run:
+    """What one pass over a program's cells came to."""
+
+    end: str  # "result", "error", "killed", "hangs", "late", "died"
+    error: str = ""  # the class
+    text: str = ""  # what the user sees, cell by cell
+    shows: str = ""  # of the cells that are Spillway's own
+    seconds: float = 0.0
+    longest: tuple[int, float] = (0, 0.0)  # the cell that took longest, and its seconds
+
+    @property
+    def outcome(self) -> str:
+        return self.error if self.end == "error" else self.end
+
+
+@dataclass
+class Outcome:
+    """All that was seen of one program."""
+
+    key: str
+    about: str
+    library: str
+    limit: int
+    fence: str
+    first: Run
+    peak: int = 0
+    kills: int = 0
+    alive: bool = False
+    again: Run | None = None
+    growth: dict[str, int] = field(default_factory=dict)
+    interrupt: str = ""  # what became of Ctrl-C half-way
+    complaints: list[str] = field(default_factory=list)  # why the end is of no use
+
+    @property
+    def useful(self) -> bool:
+        return not self.complaints
+
+
+def run(
+    program: Program, library: str, limit: int, folder: Path, *, short: bool, seconds: float
+) -> Outcome:
+    """Both kernels, one after the other."""
+    with fenced_kernel(library, limit, folder) as kernel:
+        fence = f"cgroup v{kernel.group.version}" if kernel.group else "RLIMIT_DATA"
+        first = _pass(kernel, program, library, short, seconds)
+        out = Outcome(program.key, program.about, library, limit, fence, first)
+        before = kernel.held() if kernel.alive and first.end in ("result", "error") else None
+        if before:
+            out.again = _pass(kernel, program, library, short, seconds)
+            if kernel.alive and out.again.end in ("result", "error"):
+                out.growth = _growth(before, kernel.held())
+        out.alive = kernel.alive and kernel.answers()
+        out.peak, out.kills = kernel.peak, kernel.kills
+        if not out.alive and kernel.group:
+            out.peak = kernel.group.peak()
+    if out.alive:
+        with fenced_kernel(library, limit, folder) as kernel:
+            out.interrupt = _interrupted(kernel, program, library, short, seconds, first)
+    _judge(out, program, short)
+    return out
+
+
+def _pass(kernel: FencedKernel, program: Program, library: str, short: bool, seconds: float) -> Run:
+    """All cells, as "Run all" does: an error ends the program, not the cells that are ours."""
+    run, until = Run("result"), time.monotonic() + seconds
+    cells = [cell for cell in program.cells(library, short) if cell.kind != "markdown"]
+    for place, cell in enumerate(cells):
+        ours = cell.kind == "spillway"
+        if run.end != "result" and not (ours and run.end == "error"):
+            continue
+        begun = time.monotonic()
+        sent = kernel.begin(cell.text)
+        done = kernel.end(sent, max(1.0, until - begun))
+        took = time.monotonic() - begun
+        if ours:
+            run.shows += f"{done.text}{done.error}\n"
+            if done.status in ("late", "dead"):
+                run.end = _gone(kernel, sent, done)
+            continue
+        run.seconds += took if place else 0.0  # the first cell only imports
+        if place and took >= run.longest[1]:
+            run.longest = (place, took)
+        run.text += done.text if place or done.status != "ok" else ""
+        if done.status == "error":
+            run.end, run.error = "error", done.error.partition(":")[0]
+            run.text += done.error
+        elif done.status != "ok":
+            run.end = _gone(kernel, sent, done)
+    return run
+
+
+def _gone(kernel: FencedKernel, sent: str, done: driver.Cell) -> str:
+    """What became of a cell that gave no answer."""
+    if done.status == "dead":
+        return "killed" if kernel.kills else "died"
+    kernel.interrupt()
+    return "late" if kernel.end(sent, HEARS_IN).status in ("error", "ok") else "hangs"
+
+
+def _growth(before: Held, after: Held) -> dict[str, int]:
+    return {
+        "resident": after.resident - before.resident,
+        "threads": after.threads - before.threads,
+        "descriptors": after.descriptors - before.descriptors,
+    }
+
+
+def _interrupted(
+    kernel: FencedKernel, program: Program, library: str, short: bool, seconds: float, first: Run
+) -> str:
+    """Ctrl-C in the middle of the cell that took longest."""
+    cells = [cell for cell in program.cells(library, short) if cell.kind == "code"]
+    place, took = first.longest
+    for cell in cells[:place]:
+        kernel.run(cell.text, seconds)
+    sent = kernel.begin(cells[place].text)
+    wait(took / 2, kernel)
+    begun = time.monotonic()
+    kernel.interrupt()
+    done = kernel.end(sent, HEARS_IN)
+    heard = time.monotonic() - begun
+    if done.status == "late":
+        return "not heard"
+    if done.status == "dead" or not kernel.answers():
+        return "the kernel is gone"
+    if "KeyboardInterrupt" in done.error or "KeyboardInterrupt" in done.traceback:
+        return f"heard in {heard * 1000:.0f} ms"
+    return "had ended"
+
+
+def _judge(out: Outcome, program: Program, short: bool) -> None:
+    """Fills in what is wrong with the end, if anything."""
+    said = out.complaints.append
+    first = out.first
+    ends = program.expected(short)
+    met = [end for end in ends if end.kind in (first.end, first.error)]
+    if not met:
+        said(f"ended with {first.outcome}, not with {' or '.join(end.kind for end in ends)}")
+    elif not any(all(word in first.text for word in end.words) for end in met):
+        said(f"the text does not say: {' | '.join(str(end) for end in met)}")
+    if not out.alive:
+        said("the kernel is gone")
+    if out.interrupt in ("not heard", "the kernel is gone"):
+        said(f"Ctrl-C half-way: {out.interrupt}")
+    if out.library != "spillway":
+        return
+    missing = [word for word in program.shown(short) if word not in first.shows]
+    if missing:
+        said(f"the cells of ours do not say {missing}: {first.shows[:600]}")
+    if out.again and out.again.outcome != first.outcome:
+        said(f"the second run ended with {out.again.outcome}")
+    if out.growth.get("resident", 0) > MARGIN:
+        said(f"the second run left {out.growth['resident'] // MIB} MiB more")
+    for kind in ("threads", "descriptors"):
+        if out.growth.get(kind, 0) > 0:
+            said(f"the second run left {out.growth[kind]} more {kind}")

@@ -1,0 +1,14 @@
+# %% [markdown]
+# # 3.1 Four terabytes, twice
+# Two random tensors of 10000 x 10000 x 10000 and their product.
+
+# %%
+import spillway.tf as tf
+
+# %%
+with tf.Graph().as_default():
+    a = tf.random.normal([10000, 10000, 10000], dtype=tf.float32)
+    b = tf.random.normal([10000, 10000, 10000], dtype=tf.float32)
+    c = tf.matmul(a, b)
+    with tf.compat.v1.Session() as session:
+        print(session.run(c).shape)

@@ -1,0 +1,116 @@
+"""What was seen, as text, Markdown and JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from typing import Any
+
+from tests.programs.catalogue import BY_KEY
+from tests.programs.running import MIB, Outcome
+
+_ENDS = {
+    "result": "result",
+    "killed": "kernel killed",
+    "died": "kernel died",
+    "hangs": "hangs, Ctrl-C not heard",
+    "late": "no end in time",
+}
+_LOG = re.compile(r"^(?:\d{4}-\d\d-\d\d |[WIEF]\d{4} |To enable the following)")
+WIDTH = 150
+
+
+def shown(outcome: Outcome, lines: int = 2) -> str:
+    """The first lines of an error, or those of a result that hold what was wanted."""
+    first = outcome.first
+    text = [line.strip() for line in first.text.splitlines() if line.strip()]
+    text = [line for line in text if not _LOG.match(line)]
+    if first.end in ("killed", "died"):
+        return "(nothing)"
+    if first.end == "error":
+        begin = next((i for i, line in enumerate(text) if line.startswith(first.error)), 0)
+        text = text[begin : begin + lines]
+    else:
+        words = [word for end in BY_KEY[outcome.key].ends for word in end.words]
+        wanted = [line for line in text if any(word in line for word in words)]
+        text = (wanted or text[-1:])[-lines:]
+    return " / ".join(line if len(line) <= WIDTH else line[: WIDTH - 1] + "…" for line in text)
+
+
+def end_of(outcome: Outcome) -> str:
+    """How it ended, in a word or two."""
+    return _ENDS.get(outcome.first.end, outcome.first.error)
+
+
+def time_of(outcome: Outcome) -> str:
+    """Of the program's cells, the import left out."""
+    seconds = outcome.first.seconds
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
+
+
+def row(outcome: Outcome) -> list[str]:
+    """One line of the table."""
+    return [
+        outcome.key,
+        end_of(outcome),
+        shown(outcome),
+        f"{outcome.peak / MIB:.0f} MiB",
+        time_of(outcome),
+        "yes" if outcome.alive else "NO",
+        outcome.interrupt or "-",
+        _growth(outcome),
+        "yes" if outcome.useful else "NO",
+    ]
+
+
+HEAD = ["", "outcome", "shown", "peak", "time", "alive", "Ctrl-C half-way", "again", "useful"]
+
+
+def _growth(outcome: Outcome) -> str:
+    if not outcome.growth:
+        return "-"
+    grown = outcome.growth
+    more = f"{grown['threads']:+} threads, {grown['descriptors']:+} files"
+    return f"{grown['resident'] / MIB:+.0f} MiB, {more}"
+
+
+def as_text(outcomes: list[Outcome]) -> str:
+    """For a terminal: a line of facts, then what the user saw."""
+    lines = []
+    for outcome in outcomes:
+        key, end, said, peak, time, alive, interrupt, growth, useful = row(outcome)
+        lines.append(
+            f"{key}  {'ok ' if useful == 'yes' else 'BAD'} {end:24} {peak:>9} {time:>8}  "
+            f"alive {alive:3}  Ctrl-C {interrupt:18} again {growth}"
+        )
+        lines.append(f"         {said}")
+        lines += [f"         not useful: {why}" for why in outcome.complaints]
+    return "\n".join(lines)
+
+
+def as_markdown(outcomes: list[Outcome]) -> str:
+    """The table, with a line that says under what it was measured."""
+    first = outcomes[0]
+    good = sum(outcome.useful for outcome in outcomes)
+    alive = sum(outcome.alive for outcome in outcomes)
+    out = [
+        f"{first.library}, {first.limit // MIB} MiB hard limit ({first.fence}): "
+        f"{good} of {len(outcomes)} useful ends, {alive} live kernels.",
+        "",
+        "| " + " | ".join(["program", *HEAD[1:]]) + " |",
+        "|" + "---|" * len(HEAD),
+    ]
+    for outcome in outcomes:
+        cells = [cell.replace("|", "\\|") for cell in row(outcome)]
+        cells[0] = f"{outcome.key} {outcome.about}"
+        out.append("| " + " | ".join(cells) + " |")
+    return "\n".join(out) + "\n"
+
+
+def as_json(outcomes: list[Outcome]) -> str:
+    """Everything."""
+    data: list[dict[str, Any]] = []
+    for outcome in outcomes:
+        data.append({**dataclasses.asdict(outcome), "useful": outcome.useful})
+    return json.dumps(data, indent=1) + "\n"
