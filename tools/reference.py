@@ -19,16 +19,16 @@ MODULES = ("math", "strings", "image", "io", "linalg", "nn", "random", "bitwise"
 _PLACE = re.compile(r" at 0x[0-9a-f]+")
 _HEAD = """# Reference
 
-Written by `./run docs` from the definitions; `tests/test_reference.py` keeps it so. Every example is a
-doctest. Keywords that many operators share are told of once, here:
+Written by `./run docs` from the definitions; `tests/test_reference.py` keeps it so. Every example is
+a doctest. Keywords that many operators share are told of once, here:
 
-| keyword | of | |
-|---|---|---|
-| `name` | every operator | its name in errors, reports and the ledger |
-| `output_signature` | operators with functions | what the function returns, where that is not found out by tracing |
-| `on_error`, `retries`, `backoff`, `max_errors`, `max_error_rate`, `quarantine` | operators that can fail | [errors.md](errors.md) |
-| `isolate`, `num_workers`, `timeout`, `restarts`, `memory_limit`, `sandbox` | operators with functions | [isolation.md](isolation.md) |
-"""
+| keyword | |
+|---|---|
+| `name` | of the stage, in errors, reports and the ledger |
+| `output_signature` | what a function returns, where tracing does not find it out |
+| `on_error`, `retries`, `backoff`, `max_errors`, `max_error_rate`, `quarantine` | [errors](errors.md) |
+| `isolate`, `num_workers`, `timeout`, `restarts`, `memory_limit`, `sandbox` | [isolation](isolation.md) |
+"""  # noqa: E501
 
 
 def text() -> str:
@@ -125,7 +125,9 @@ def _signature(value: Callable[..., Any]) -> str:
         for p in signature.parameters.values()
         if p.name != "self"
     ]
-    return _PLACE.sub("", str(signature.replace(parameters=plain, return_annotation=signature.empty)))
+    return _PLACE.sub(
+        "", str(signature.replace(parameters=plain, return_annotation=signature.empty))
+    )
 
 
 def _summary(value: object) -> str:

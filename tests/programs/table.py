@@ -114,3 +114,24 @@ def as_json(outcomes: list[Outcome]) -> str:
     for outcome in outcomes:
         data.append({**dataclasses.asdict(outcome), "useful": outcome.useful})
     return json.dumps(data, indent=1) + "\n"
+
+
+def beside(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> str:
+    """Two libraries' JSON as one table: what each came to."""
+    by_key = {row["key"]: row for row in theirs}
+    out = ["| program | TensorFlow | Spillway |", "|---|---|---|"]
+    for row in ours:
+        other = by_key.get(row["key"])
+        cells = [f"{row['key']} {row['about']}"]
+        cells += [_told(other) if other else "not run", _told(row)]
+        out.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(out) + "\n"
+
+
+def _told(row: dict[str, Any]) -> str:
+    """End, peak and time of a program, in bold where it is of no use."""
+    end = _ENDS.get(row["first"]["end"], f"`{row['first']['error']}`")
+    end = end if row["useful"] else f"**{end}**"
+    seconds = row["first"]["seconds"]
+    took = f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
+    return f"{end}, {took}, {row['peak'] // MIB} MiB"
