@@ -38,11 +38,16 @@ def main() -> int:
     parse.add_argument("--short", action="store_true", help="fewer elements")
     parse.add_argument("--seconds", type=float, help="for a program (900; TensorFlow: 120)")
     parse.add_argument("--notebooks", action="store_true", help="write examples/programs/*.ipynb")
+    parse.add_argument("--page", action="store_true", help="write docs/programs.md from them")
     parse.add_argument("--data", type=Path, metavar="DIR", help="only make the programs' files")
     given = parse.parse_args()
     if given.data:
         data.make(given.data)
         return 0
+    if given.page:
+        from tests.programs import page
+
+        return page.write()
     chosen = [program for program in PROGRAMS if program.key in given.only]
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="spillway-programs-") as place:
         folder = Path(place)

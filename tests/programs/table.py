@@ -17,7 +17,7 @@ _ENDS = {
     "hangs": "hangs, Ctrl-C not heard",
     "late": "no end in time",
 }
-_LOG = re.compile(r"^(?:\d{4}-\d\d-\d\d |[WIEF]\d{4} |To enable the following)")
+LOG = re.compile(r"^(?:\d{4}-\d\d-\d\d |[WIEF]\d{4} |To enable the following)")
 WIDTH = 150
 
 
@@ -25,7 +25,7 @@ def shown(outcome: Outcome, lines: int = 2) -> str:
     """The first lines of an error, or those of a result that hold what was wanted."""
     first = outcome.first
     text = [line.strip() for line in first.text.splitlines() if line.strip()]
-    text = [line for line in text if not _LOG.match(line)]
+    text = [line for line in text if not LOG.match(line)]
     if first.end in ("killed", "died"):
         return "(nothing)"
     if first.end == "error":
