@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.ceiling.harness import Group, _entrance
+from tests.ceiling.harness import Group, entrance
 from tests.conformance.processes import tensorflow_python
 from tests.kernel.driver import ROOT, Kernel
 
@@ -111,7 +111,7 @@ def fenced_kernel(library: str, limit: int, folder: Path) -> Iterator[FencedKern
         manager.start_kernel(
             env=environment,
             cwd=str(folder),
-            preexec_fn=_entrance(group, limit),
+            preexec_fn=entrance(group, limit),
             stdout=subprocess.DEVNULL,  # cells have their own; this is what a server would log
             stderr=subprocess.DEVNULL,
         )
