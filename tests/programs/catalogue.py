@@ -135,8 +135,8 @@ PROGRAMS = (
         (
             End("ShapeError", ("[10000,10000,3]",)),
             # Where the user's own array is beyond the limit, it cannot get so far.
-            End("MemoryError", ("2.24 GiB", "limit")),
-            End("BudgetError", ("1.12 GiB", "limit")),
+            End("MemoryError", ("2.24 GiB", "does not fit")),
+            End("BudgetError", ("1.12 GiB", "fit")),
         ),
         ("[10000,10000,3]", "mean square of the product"),
         (("SIZE = 10000", "SIZE = 1000"),),

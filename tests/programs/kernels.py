@@ -19,11 +19,15 @@ from tests.conformance.processes import tensorflow_python
 from tests.kernel.driver import ROOT, Kernel
 
 STARTS_IN = 120.0
+# Prints how many threads are the program's own, and the bytes the engine keeps ready for reuse:
+# those are in the ledger, and given up when anybody needs them.
 _AT_REST = """
-import gc as _gc, threading as _threads
+import gc as _gc, sys as _sys, threading as _threads
 _gc.collect()
-print(sum(t.name == "producer" for t in _threads.enumerate()))
-del _gc, _threads
+_sw = _sys.modules.get("spillway")
+_idle = [row["held"] for row in _sw.memory().rows if row["name"] == "idle slabs"] if _sw else []
+print(sum(_t.name == "producer" for _t in _threads.enumerate()), sum(_idle))
+del _gc, _sys, _threads, _sw, _idle
 """
 
 
@@ -41,7 +45,7 @@ def interpreter(library: str) -> str:
 
 @dataclass(frozen=True)
 class Held:
-    """What a kernel holds between two cells. Threads without the program's own producers."""
+    """What a kernel holds between two cells, without idle slabs and the program's own threads."""
 
     resident: int
     threads: int
@@ -75,10 +79,11 @@ class FencedKernel(Kernel):
         """After a garbage collection."""
         message = str(self._client.execute(_AT_REST, store_history=False))
         said = self.end(message)
-        own = int(said.text or 0)
+        own, idle = (int(word) for word in (said.text or "0 0").split())
         process = Path(f"/proc/{self.pid}")
         threads = len(list((process / "task").iterdir())) - own
-        return Held(_status(self.pid, "VmRSS"), threads, len(list((process / "fd").iterdir())))
+        files = len(list((process / "fd").iterdir()))
+        return Held(_status(self.pid, "VmRSS") - idle, threads, files)
 
 
 def _status(pid: int, key: str) -> int:
@@ -97,7 +102,9 @@ def fenced_kernel(library: str, limit: int, folder: Path) -> Iterator[FencedKern
     from jupyter_client.kernelspec import KernelSpec
     from jupyter_client.manager import KernelManager
 
+    # A history of cells is a database with a thread and descriptors that come and go.
     argv = [interpreter(library), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    argv.append("--HistoryManager.enabled=False")
     manager = KernelManager()
     manager._kernel_spec = KernelSpec(argv=argv, display_name=library, language="python")
     group = Group.make(limit)

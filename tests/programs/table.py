@@ -7,7 +7,6 @@ import json
 import re
 from typing import Any
 
-from tests.programs.catalogue import BY_KEY
 from tests.programs.running import MIB, Outcome
 
 _ENDS = {
@@ -32,8 +31,7 @@ def shown(outcome: Outcome, lines: int = 2) -> str:
         begin = next((i for i, line in enumerate(text) if line.startswith(first.error)), 0)
         text = text[begin : begin + lines]
     else:
-        words = [word for end in BY_KEY[outcome.key].ends for word in end.words]
-        wanted = [line for line in text if any(word in line for word in words)]
+        wanted = [line for line in text if any(word in line for word in outcome.wanted)]
         text = (wanted or text[-1:])[-lines:]
     return " / ".join(line if len(line) <= WIDTH else line[: WIDTH - 1] + "…" for line in text)
 

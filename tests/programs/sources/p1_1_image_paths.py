@@ -35,4 +35,4 @@ spoilt = tf.data.Dataset.from_tensor_slices(spoilt)
 spoilt = spoilt.map(load, num_parallel_calls=tf.data.AUTOTUNE, on_error="skip").batch(32)
 print([batch.shape[0] for batch in spoilt])
 for entry in spoilt.audit().entries:
-    print(entry.message)
+    print(f"{entry.file}: {entry.message}")
