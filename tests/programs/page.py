@@ -21,10 +21,10 @@ Written by `./run programs --page` from what `./run programs`, with and without 
 measured last. Each program (`tests/programs/sources`; as notebooks with outputs:
 [examples/programs](../examples/programs)) runs in a real Jupyter kernel in a memory cgroup with a
 hard limit, cell by cell, twice in the same kernel (a third time where the second left more), and
-once in another that is interrupted half-way. What TensorFlow 2.21 runs differs by the import line only; it has 120 s for a program.
-**Bold**: the end is of no use, that is, neither the result nor an error that names what is wrong.
-Peak is the kernel's resident memory; of one that was killed, its cgroup's. Times leave out the
-import.
+once in another that is interrupted half-way. What TensorFlow 2.21 runs differs by the import line
+only; it has 120 s for a program. **Bold**: the end is of no use, that is, neither the result nor
+an error that names what is wrong. Peak is the kernel's resident memory; of one that was killed, its
+cgroup's. Times leave out the import.
 """
 _PLACES = re.compile(r"(?:/\S*)?/(?=(?:spillway|ipykernel_\d+|site-packages)/)")
 MOST = 14  # lines of an answer
@@ -76,9 +76,8 @@ def _seen(row: dict[str, Any], other: dict[str, Any] | None) -> list[str]:
     facts = [f"Ctrl-C half-way: {row['interrupt']}"]
     if grown:
         more = f"{grown['resident'] / MIB:+.0f} MiB, {grown['threads']:+} threads"
-        facts.append(
-            f"after run {row['times']} in the same kernel: {more}, {grown['descriptors']:+} descriptors"
-        )
+        more += f", {grown['descriptors']:+} descriptors"
+        facts.append(f"after run {row['times']} in the same kernel: {more}")
     out += ["; ".join(facts) + ".", ""]
     if other and other["first"]["end"] != "result":
         said = _lines(other["first"]["text"])[:4] or ["(nothing: the kernel is gone)"]
