@@ -23,7 +23,7 @@ COLOURS = {"prompt": "#7ee787", "code": "#e6edf3", "out": "#b1bac4", "error": "#
 CELLS = (
     ("import numpy as np\nimport spillway.tf as tf", 0),
     ("np.random.rand(10000, 10000, 3).mean()", 3),
-    ("c = tf.matmul(tf.random.normal([10000] * 3), tf.random.normal([10000] * 3))\nc.numpy()", 7),
+    ("c = tf.matmul(tf.random.normal([10000] * 3), tf.random.normal([10000] * 3))\nc.numpy()", 9),
     (
         'paths = [f"images/{i % 300:03}.jpg" for i in range(3000)]\n'
         'paths += ["images/lost.jpg", "images/cut.jpg"]\n'

@@ -164,7 +164,7 @@ PROGRAMS = (
         "p3_1_four_terabytes.py",
         "two 10000x10000x10000 tensors and their product",
         (
-            End("BudgetError", ("10000,10000,10000", "limit", "FLOP")),
+            End("BudgetError", ("(10000, 10000, 10000)", "memory limit", "hours", "would fit")),
             End("ResourceExhaustedError", ("10000,10000,10000",)),
         ),
     ),
