@@ -80,8 +80,9 @@ def _seen(row: dict[str, Any], other: dict[str, Any] | None) -> list[str]:
         facts.append(f"after run {row['times']} in the same kernel: {more}")
     out += ["; ".join(facts) + ".", ""]
     if other and other["first"]["end"] != "result":
-        said = _lines(other["first"]["text"])[:4] or ["(nothing: the kernel is gone)"]
-        out += ["TensorFlow:", "", "```text", *said, "```", ""]
+        first = other["first"]
+        told = table.told_lines(first["text"], first["end"], first["error"], other.get("wanted", []))
+        out += ["TensorFlow:", "", "```text", *_lines("\n".join(told[:4])), "```", ""]
     return out
 
 

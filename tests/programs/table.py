@@ -23,17 +23,25 @@ WIDTH = 150
 def shown(outcome: Outcome, lines: int = 2) -> str:
     """The first lines of an error, or those of a result that hold what was wanted."""
     first = outcome.first
-    text = [line.strip() for line in first.text.splitlines() if line.strip()]
+    told = told_lines(first.text, first.end, first.error, outcome.wanted)[:lines]
+    return " / ".join(line if len(line) <= WIDTH else line[: WIDTH - 1] + "…" for line in told)
+
+
+def told_lines(said: str, end: str, error: str, wanted: list[str]) -> list[str]:
+    """What matters of what a program said."""
+    text = [line.strip() for line in said.splitlines() if line.strip()]
     text = [line for line in text if not LOG.match(line)]
-    if first.end in ("killed", "died"):
-        return "(nothing)"
-    if first.end == "error":
-        begin = next((i for i, line in enumerate(text) if line.startswith(first.error)), 0)
-        text = text[begin : begin + lines]
-    else:
-        wanted = [line for line in text if any(word in line for word in outcome.wanted)]
-        text = (wanted or text[-1:])[-lines:]
-    return " / ".join(line if len(line) <= WIDTH else line[: WIDTH - 1] + "…" for line in text)
+    hits = [line for line in text if any(word in line for word in wanted)]
+    if end in ("killed", "died"):
+        return ["(nothing: the kernel is gone)"]
+    if end != "error":
+        return hits[-2:] or text[-1:]
+    text = text[next((i for i, line in enumerate(text) if line.startswith(error)), 0) :]
+    if not text[0].endswith(":"):
+        return text
+    # TensorFlow's begin with a heading and a stack: what happened stands behind them.
+    plain = [line for line in text[1:] if not line.startswith(("File ", "[[{{", "Hint:"))]
+    return [text[0], *(hits or plain[-1:])]
 
 
 def end_of(outcome: Outcome) -> str:
