@@ -81,7 +81,7 @@ def _seen(row: dict[str, Any], other: dict[str, Any] | None) -> list[str]:
     out += ["; ".join(facts) + ".", ""]
     if other and other["first"]["end"] != "result":
         first = other["first"]
-        told = table.told_lines(first["text"], first["end"], first["error"], other.get("wanted", []))
+        told = table.told_lines(first["text"], first["end"], first["error"], other["wanted"])
         out += ["TensorFlow:", "", "```text", *_lines("\n".join(told[:4])), "```", ""]
     return out
 
