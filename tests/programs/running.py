@@ -148,21 +148,26 @@ def _interrupted(
     """Ctrl-C in the middle of the cell that took longest."""
     cells = [cell for cell in program.cells(library, short) if cell.kind == "code"]
     place, took = first.longest
+    bare = _interrupt(kernel, kernel.begin("while True: pass"), 0.2)[0]
     for cell in cells[:place]:
         kernel.run(cell.text, seconds)
-    sent = kernel.begin(cells[place].text)
-    wait(took / 2, kernel)
-    begun = time.monotonic()
-    kernel.interrupt()
-    done = kernel.end(sent, HEARS_IN)
-    heard = time.monotonic() - begun
+    heard, done = _interrupt(kernel, kernel.begin(cells[place].text), took / 2)
     if done.status == "late":
         return "not heard"
     if done.status == "dead" or not kernel.answers():
         return "the kernel is gone"
     if "KeyboardInterrupt" in done.error or "KeyboardInterrupt" in done.traceback:
-        return f"heard in {heard * 1000:.0f} ms"
+        return f"heard in {heard * 1000:.0f} ms (bare loop: {bare * 1000:.0f})"
     return "had ended"
+
+
+def _interrupt(kernel: FencedKernel, sent: str, after: float) -> tuple[float, driver.Cell]:
+    """Seconds from Ctrl-C to the cell's last word."""
+    wait(after, kernel)
+    begun = time.monotonic()
+    kernel.interrupt()
+    done = kernel.end(sent, HEARS_IN)
+    return time.monotonic() - begun, done
 
 
 def _judge(out: Outcome, program: Program, short: bool) -> None:

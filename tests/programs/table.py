@@ -88,7 +88,7 @@ def as_text(outcomes: list[Outcome]) -> str:
         key, end, said, peak, time, alive, interrupt, growth, useful = row(outcome)
         lines.append(
             f"{key}  {'ok ' if useful == 'yes' else 'BAD'} {end:24} {peak:>9} {time:>8}  "
-            f"alive {alive:3}  Ctrl-C {interrupt:18} again {growth}"
+            f"alive {alive:3}  Ctrl-C {interrupt:34} again {growth}"
         )
         lines.append(f"         {said}")
         lines += [f"         not useful: {why}" for why in outcome.complaints]
