@@ -8,6 +8,7 @@ in an environment of its own, for the table beside it; its ends fail nothing.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 from pathlib import Path
@@ -63,20 +64,24 @@ def main() -> int:
             outcome = run(program, library, given.limit, folder, short=given.short, seconds=seconds)
             outcomes.append(outcome)
             print(table.as_text([outcome]), flush=True)
-    keep(outcomes)
+    keep(outcomes, given.short)
     good = sum(outcome.useful for outcome in outcomes)
     alive = sum(outcome.alive for outcome in outcomes)
     print(f"{library}: {good} of {len(outcomes)} useful ends, {alive} live kernels")
     return 0 if library == "tensorflow" or good == len(outcomes) else 1
 
 
-def keep(outcomes: list[Outcome]) -> None:
-    """The table in build/programs, named by library and limit."""
+def keep(outcomes: list[Outcome], short: bool) -> None:
+    """The table in build/programs, by library and limit; programs not run now keep their lines."""
     folder = ROOT / "build" / "programs"
     folder.mkdir(parents=True, exist_ok=True)
-    name = f"{outcomes[0].library}-{outcomes[0].limit >> 20}MiB"
-    (folder / f"{name}.md").write_text(table.as_markdown(outcomes))
-    (folder / f"{name}.json").write_text(table.as_json(outcomes))
+    name = f"{outcomes[0].library}-{outcomes[0].limit >> 20}MiB" + ("-short" if short else "")
+    path = folder / f"{name}.json"
+    before = json.loads(path.read_text()) if path.exists() else []
+    by_key = {row["key"]: row for row in before} | {o.key: table.as_data(o) for o in outcomes}
+    rows = [by_key[key] for key in BY_KEY if key in by_key]
+    path.write_text(json.dumps(rows, indent=1) + "\n")
+    path.with_suffix(".md").write_text(table.as_markdown(rows))
     print(f"written to build/programs/{name}.md and .json")
 
 

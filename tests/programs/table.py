@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 from typing import Any
 
@@ -95,31 +94,27 @@ def as_text(outcomes: list[Outcome]) -> str:
     return "\n".join(lines)
 
 
-def as_markdown(outcomes: list[Outcome]) -> str:
+def as_data(outcome: Outcome) -> dict[str, Any]:
+    """Everything, and its line of the table."""
+    return {**dataclasses.asdict(outcome), "useful": outcome.useful, "row": row(outcome)}
+
+
+def as_markdown(rows: list[dict[str, Any]]) -> str:
     """The table, with a line that says under what it was measured."""
-    first = outcomes[0]
-    good = sum(outcome.useful for outcome in outcomes)
-    alive = sum(outcome.alive for outcome in outcomes)
+    first = rows[0]
+    good = sum(row["useful"] for row in rows)
+    alive = sum(row["alive"] for row in rows)
     out = [
-        f"{first.library}, {first.limit // MIB} MiB hard limit ({first.fence}): "
-        f"{good} of {len(outcomes)} useful ends, {alive} live kernels.",
+        f"{first['library']}, {first['limit'] // MIB} MiB hard limit ({first['fence']}): "
+        f"{good} of {len(rows)} useful ends, {alive} live kernels.",
         "",
         "| " + " | ".join(["program", *HEAD[1:]]) + " |",
         "|" + "---|" * len(HEAD),
     ]
-    for outcome in outcomes:
-        cells = [cell.replace("|", "\\|") for cell in row(outcome)]
-        cells[0] = f"{outcome.key} {outcome.about}"
-        out.append("| " + " | ".join(cells) + " |")
+    for row in rows:
+        cells = [f"{row['key']} {row['about']}", *row["row"][1:]]
+        out.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(out) + "\n"
-
-
-def as_json(outcomes: list[Outcome]) -> str:
-    """Everything."""
-    data: list[dict[str, Any]] = []
-    for outcome in outcomes:
-        data.append({**dataclasses.asdict(outcome), "useful": outcome.useful})
-    return json.dumps(data, indent=1) + "\n"
 
 
 def beside(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> str:
