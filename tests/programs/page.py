@@ -27,6 +27,7 @@ an error that names what is wrong. Peak is the kernel's resident memory; of one 
 cgroup's. Times leave out the import.
 """
 _PLACES = re.compile(r"(?:/\S*)?/(?=(?:spillway|ipykernel_\d+|site-packages)/)")
+_MARKS = re.compile(r"(<!-- programs -->)\n.*?(<!-- /programs -->)", re.DOTALL)
 MOST = 14  # lines of an answer
 
 
@@ -45,7 +46,16 @@ def write() -> int:
         out += _seen(row, other)
     PAGE.write_text("\n".join(out).rstrip() + "\n")
     print(PAGE.relative_to(ROOT))
+    for name in ("README.md", "README.draft.md"):
+        _put_table(ROOT / name, f"{_counts(ours, theirs)}\n\n{table.beside(ours, theirs)}")
     return 0
+
+
+def _put_table(page: Path, text: str) -> None:
+    """Between the marks of a page that has them."""
+    if page.exists() and _MARKS.search(said := page.read_text()):
+        page.write_text(_MARKS.sub(lambda marks: f"{marks[1]}\n{text}{marks[2]}", said))
+        print(page.relative_to(ROOT))
 
 
 def _read(library: str, limit: int) -> list[dict[str, Any]]:

@@ -47,6 +47,15 @@ def test_the_short_form_changes_what_it_names(program: Program) -> None:
     assert all(line in whole or line in words for line, _ in program.short)
 
 
+def test_of_an_error_that_begins_with_a_stack_the_end_is_told() -> None:
+    said = 'ValueError: in user code:\n\n    File "a.py", line 8, in load  *\n\n    no shape\n'
+    assert table.told_lines(said, "error", "ValueError", []) == [
+        "ValueError: in user code:",
+        "no shape",
+    ]
+    assert table.told_lines("a\n7 rows\nb\n", "result", "", ["rows"]) == ["7 rows"]
+
+
 @pytest.mark.cgroup
 @pytest.mark.skipif(not fence(), reason="no memory cgroup and no RLIMIT_DATA to be had here")
 @pytest.mark.parametrize("key", QUICK)
