@@ -17,6 +17,7 @@ nanobind_add_module(_native NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE
   python/native/bind_files.cc
   python/native/bind_flight.cc
   python/native/bind_memory.cc
+  python/native/bind_session.cc
   python/native/bind_spec.cc
   python/native/bind_travel.cc
   python/native/bind_workers.cc

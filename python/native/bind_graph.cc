@@ -146,8 +146,19 @@ bool attribute(const ParamDef& param, PyObject* object, graph::Attrs& attrs) {
   }
 }
 
+bool is_variable(PyObject* object) {
+  auto* type = reinterpret_cast<PyTypeObject*>(types().variable.get());
+  return type != nullptr && PyObject_TypeCheck(object, type);
+}
+
 void note_letters(PyObject* object, char letter, Letters& letters) {
-  if (is_tensor(object)) letters.note(letter, operand_of(object).spec().dtype);
+  if (is_tensor(object)) {
+    letters.note(letter, operand_of(object).spec().dtype);
+  } else if (is_variable(object)) {
+    const auto dtype =
+        dtype_from_name(nb::cast<std::string>(nb::handle(object).attr("_dtype_name")));
+    if (dtype) letters.note(letter, *dtype);
+  }
 }
 
 // apply(op, *parameters): parameters in the order of the definition.
@@ -267,6 +278,8 @@ void bind_graph(nb::module_& m) {
       .def_prop_ro("_known", [](const NativeTensor& t) { return t.value.node->evaluated(); })
       .def_prop_ro("_op",
                    [](const NativeTensor& t) { return std::string(t.value.node->op().name); })
+      .def_prop_ro("_serial", [](const NativeTensor& t) { return t.value.node->serial(); })
+      .def_prop_ro("_output", [](const NativeTensor& t) { return t.value.output; })
       .def_prop_ro("_line", [](const NativeTensor& t) { return t.value.node->line(); })
       .def("_view",
            [](nb::handle self) -> nb::object {  // read-only; shares the bytes of large ones
@@ -292,13 +305,14 @@ void bind_graph(nb::module_& m) {
         rules.constant = adopt;
         auto made = tensor_from(array.ptr(), rules);
         if (!made) throw nb::python_error();
-        return steal(
-            tensor_to_python(Operand{graph::Node::constant(std::move(*made), current_site()), 0}));
+        PyObject* tensor =
+            tensor_to_python(Operand{graph::Node::constant(std::move(*made), current_site()), 0});
+        return steal(recorded(tensor, "constant"));
       },
       nb::arg("array"), nb::arg("adopt") = false);
   m.def(
       "parameter",
-      [](const std::string& dtype, nb::handle dims) {
+      [](const std::string& dtype, nb::handle dims, bool here) {
         Shape shape = Shape::unknown_rank();
         if (!dims.is_none()) {
           std::vector<std::int64_t> all;
@@ -306,11 +320,12 @@ void bind_graph(nb::module_& m) {
             all.push_back(dim.is_none() ? -1 : nb::cast<std::int64_t>(dim));
           shape = Shape(std::span<const std::int64_t>(all));
         }
-        return steal(tensor_to_python(Operand{
-            graph::Node::parameter({dtype_from_name(dtype).value(), std::move(shape)}, nullptr),
-            0}));
+        return steal(tensor_to_python(
+            Operand{graph::Node::parameter({dtype_from_name(dtype).value(), std::move(shape)},
+                                           here ? current_site() : nullptr),
+                    0}));
       },
-      nb::arg("dtype"), nb::arg("dims").none());
+      nb::arg("dtype"), nb::arg("dims").none(), nb::arg("here") = false);
   m.def("graph_function", [](nb::list parameters, nb::list results, nb::handle structure,
                              const std::string& code, const std::string& name) {
     std::vector<graph::NodePtr> params;
@@ -342,7 +357,7 @@ void bind_graph(nb::module_& m) {
     std::vector<std::vector<Operand>> all;
     for (nb::handle results : branches) all.push_back(operands_of(results));
     auto made = graph::make_switch(operand_of(index.ptr()), all, mark, current_site());
-    return steal(outputs_of(value_or_throw(std::move(made))));
+    return steal(recorded(outputs_of(value_or_throw(std::move(made))), "switch_case"));
   });
   m.def("while_loop", [](nb::list state, nb::list parameters, nb::handle condition, nb::list body,
                          std::int64_t most, std::int64_t mark) {
@@ -350,7 +365,7 @@ void bind_graph(nb::module_& m) {
     for (nb::handle p : parameters) own.push_back(operand_of(p.ptr()).node);
     auto made = graph::make_while(operands_of(state), own, operand_of(condition.ptr()),
                                   operands_of(body), most, mark, current_site());
-    return steal(outputs_of(value_or_throw(std::move(made))));
+    return steal(recorded(outputs_of(value_or_throw(std::move(made))), "while_loop"));
   });
   m.def("apply_ufunc", [](nb::handle ufunc, nb::list inputs, const std::string& out) {
     std::vector<Operand> operands;

@@ -42,6 +42,7 @@ void bind_access(nanobind::module_& m);
 void bind_spec(nanobind::module_& m);
 void bind_graph(nanobind::module_& m);
 void bind_operators(nanobind::module_& m);
+void bind_session(nanobind::module_& m);
 void bind_iterator(nanobind::module_& m);
 void bind_memory(nanobind::module_& m);
 void bind_files(nanobind::module_& m);

@@ -48,6 +48,7 @@ NB_MODULE(_native, m) {
   bind_spec(m);
   bind_graph(m);
   bind_operators(m);
+  bind_session(m);
   bind_iterator(m);
   bind_memory(m);
   bind_files(m);
@@ -73,5 +74,6 @@ NB_MODULE(_native, m) {
     all.make_optional = get("make_optional");
     all.make_error = get("make_error");
     all.code_of = get("code_of");
+    all.variable = get("variable");
   });
 }

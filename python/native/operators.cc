@@ -188,7 +188,7 @@ void install(nb::handle type) {
 PyObject* scalar(PyObject*, PyObject* value) {
   auto operand = number_operand(value, std::nullopt);
   if (!operand) return PyErr_Occurred() == nullptr ? Py_NewRef(Py_None) : nullptr;
-  return tensor_to_python(std::move(*operand));
+  return recorded(tensor_to_python(std::move(*operand)), "constant");
 }
 
 PyMethodDef scalar_method = {"scalar", scalar, METH_O, "scalar(number) -> Tensor | None"};

@@ -106,6 +106,7 @@ struct PythonTypes {
   Ref make_optional;  // element or None -> Optional
   Ref make_error;     // (facts, cause) -> exception
   Ref code_of;        // exception -> (code, kind)
+  Ref variable;       // spillway.sessions.variable.Variable; instances have `_dtype_name`
 };
 PythonTypes& types();
 

@@ -162,6 +162,25 @@ graph::SitePtr current_site() {
   return nullptr;
 }
 
+namespace {
+Ref& recorder() {
+  static auto& kept = *new Ref();  // outlives the interpreter
+  return kept;
+}
+}  // namespace
+
+void set_recorder(Ref wanted) { recorder() = wanted.get() == Py_None ? Ref() : std::move(wanted); }
+
+PyObject* recorded(PyObject* made, std::string_view op) {
+  if (made == nullptr || !recorder() || UserCodeScope::current() != nullptr) return made;
+  const Ref owned = Ref::steal(made);
+  const Ref told = Ref::borrow(recorder().get());  // may be replaced while it runs
+  const Ref name =
+      Ref::steal(PyUnicode_FromStringAndSize(op.data(), static_cast<Py_ssize_t>(op.size())));
+  if (!name) return nullptr;
+  return PyObject_CallFunctionObjArgs(told.get(), made, name.get(), nullptr);
+}
+
 PyObject* outputs_of(graph::NodePtr node) {
   if (node->op().outputs == 1) return tensor_to_python(graph::Operand{std::move(node), 0});
   const int count = static_cast<int>(node->outputs().size());
@@ -235,9 +254,10 @@ bool reads_little(const std::vector<graph::Operand>& operands) {
   return bytes <= kLittle;
 }
 
-// Whether a function is being traced on this thread. Asked only where something failed.
+// Whether a function is traced or a graph written on this thread. Asked only where something
+// failed.
 bool tracing_now() {
-  return nb::cast<bool>(nb::module_::import_("spillway.opaque").attr("tracing")());
+  return nb::cast<bool>(nb::module_::import_("spillway.modes").attr("deferring")());
 }
 
 // Whether the values are at fault: other values would have done, or this graph will never ask.
@@ -264,11 +284,11 @@ PyObject* apply_op(const graph::OpDef& op, std::vector<graph::Operand> operands,
     }
     // A graph drops what no result needs, and fails for each element otherwise, as in TensorFlow.
     if (!status.ok() && of_values(status) && tracing_now()) {
-      return outputs_of(graph::Node::deferred(*node));
+      return recorded(outputs_of(graph::Node::deferred(*node)), op.name);
     }
     if (!status.ok()) return raise(status);
   }
-  return outputs_of(std::move(root.node));
+  return recorded(outputs_of(std::move(root.node)), op.name);
 }
 
 }  // namespace spillway::python

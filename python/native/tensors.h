@@ -43,6 +43,11 @@ PyObject* tensor_to_python(Tensor value);
 // The value, computed now if it was not; null with an exception, for a traced tensor the one that
 // ends the trace.
 const Tensor* evaluated(PyObject* tensor);
+// Who is told of every tensor an op makes, (tensor or tuple, name of the op) -> what the caller is
+// given in its place; None: nobody. Set while some thread writes a graph.
+void set_recorder(Ref recorder);
+// What is made, as the recorder wants it. Takes the reference; null with an exception.
+PyObject* recorded(PyObject* made, std::string_view op);
 // The line of the user's code that is running.
 graph::SitePtr current_site();
 // A plain Python number without a detour through NumPy; nullopt: not such a simple case.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from spillway import _native, errors
 from spillway import async_loop as _async_loop
 from spillway import flight as _flight
+from spillway import tracked as _tracked
 from spillway.audit import Audit, Report
 from spillway.building import AUTOTUNE
 from spillway.config import Memory, configure, memory
@@ -31,6 +32,7 @@ from spillway.options import Options
 from spillway.policies import OnError
 from spillway.problems import Problem, Problems
 from spillway.seeds import set_seed
+from spillway.sessions.variable import Variable as _Variable
 from spillway.specs import DatasetSpec, NoneSpec, OptionalSpec, TensorSpec
 from spillway.symbolic import SymbolicTensor as _SymbolicTensor
 from spillway.symbolic import TraceBreak as _TraceBreak
@@ -91,6 +93,10 @@ def _collect_garbage() -> None:
     import gc
 
     gc.collect()
+    for found in _tracked.live("session"):
+        session = found.obj
+        if session is not None:
+            session.drop_plans()
 
 
 _native.register_types(
@@ -109,6 +115,7 @@ _native.register_types(
         "make_optional": Optional,
         "make_error": errors.make_error,
         "code_of": errors.code_of,
+        "variable": _Variable,
     }
 )
 _native.set_async_hooks(_async_loop.start, _async_loop.is_async)

@@ -47,7 +47,8 @@ title tolist transpose unbatch upper values window with_rank with_rank_at_least 
 # Methods without effects, by name: of tensors, shapes, datasets, dicts, strings, tuples.
 METHODS = frozenset(_METHODS.split())
 _CHANGES = """
-add append clear discard extend insert pop popitem remove reverse setdefault sort update
+add append assign assign_add assign_sub clear discard extend insert load pop popitem remove reverse
+setdefault sort update
 """
 # Methods that change their object: fine on one made inside.
 CHANGING = frozenset(_CHANGES.split())
@@ -122,6 +123,9 @@ _STATEFUL = (
 )  # fmt: skip
 _WRITING = os.path.join(PACKAGE, "tf", "gfile.py")
 _SETTING = ("set_seed", "configure", "enable_debug_mode", "get_next_as_optional")
+_MAKING_STATE = os.path.join(PACKAGE, "sessions") + os.sep
+# Of what makes graphs, sessions and variables: what only names or orders.
+_NAMING = ("control_dependencies", "name_scope", "group", "no_op", "tuple_of", "function")
 
 
 def ours(value: Any) -> bool:
@@ -140,6 +144,17 @@ def ours(value: Any) -> bool:
 def _of_files(value: Any) -> bool:
     """Whether it is one of the package's functions that look at files or change them."""
     return type(value) is types.FunctionType and value.__code__.co_filename == _WRITING
+
+
+def _makes_state(value: Any) -> bool:
+    """Whether it makes a variable, a session or a graph, or a function that does."""
+    if type(value) is types.FunctionType:
+        file = value.__code__.co_filename
+        return file.startswith(_MAKING_STATE) and value.__name__ not in _NAMING
+    module = str(statics.module(value))
+    return module.startswith("spillway.sessions.") and not module.endswith(
+        (".initializers", ".scopes")
+    )
 
 
 def of_numpy(kind: type) -> bool:
@@ -180,12 +195,14 @@ def callable(value: Any) -> bool:
         return any("O" not in types_of for types_of in value.types)
     if issubclass(kind, type):
         if ours(value):
-            return not stateful(value)
+            return not stateful(value) and not _makes_state(value)
         if issubclass(value, BaseException):
             return plain_error(value)
         return of_numpy(value) or statics.named_tuple(value)
     if kind in (types.FunctionType, types.BuiltinFunctionType):
-        return ours(value) and value.__name__ not in _SETTING and not _of_files(value)
+        if not ours(value) or value.__name__ in _SETTING:
+            return False
+        return not _of_files(value) and not _makes_state(value)
     return ours(kind) and not stateful(kind)
 
 

@@ -48,6 +48,9 @@ class Tensor(_native.Tensor):
         _dims: Any
         _symbolic: bool
         _known: bool
+        _serial: int
+        _output: int
+        _line: str
         _scalar: Any
         _view: Any
 
@@ -89,6 +92,36 @@ class Tensor(_native.Tensor):
     def get_shape(self) -> Any:
         """The same as ``shape``."""
         return self.shape
+
+    @property
+    def op(self) -> Any:
+        """What makes it in its graph; AttributeError for a tensor that was made eagerly."""
+        from .sessions.graph import operation_of
+
+        return operation_of(self)
+
+    @property
+    def name(self) -> str:
+        """Its name in its graph; AttributeError for a tensor that was made eagerly."""
+        operation = self.op
+        at = next((i for i, x in enumerate(operation.outputs) if x._serial == self._serial), 0)
+        return f"{operation.name}:{self._output or at}"
+
+    @property
+    def graph(self) -> Any:
+        """The graph it was written into."""
+        from .sessions.graph import owner_of
+
+        found = owner_of(self)
+        if found is None:
+            raise AttributeError("Tensor.graph is undefined when eager execution is enabled.")
+        return found
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+        """Its value in a session, or the default one; as an array."""
+        from .sessions.session import evaluated
+
+        return evaluated(self, feed_dict, session)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array: np.ndarray[Any, Any] = self._view()  # read-only: np.asarray(x) never changes x
@@ -133,6 +166,10 @@ class Tensor(_native.Tensor):
         return int(self.numpy().__index__())
 
     def __hash__(self) -> int:
+        from .modes import graph
+
+        if graph() is not None:  # where it may be what a session is fed
+            return id(self)
         raise TypeError("Tensor is unhashable: use its value as the key, x.numpy() of a scalar")
 
     def __format__(self, spec: str) -> str:

@@ -18,9 +18,27 @@ def is_tensor(value: Any) -> bool:
     return isinstance(value, _native.Tensor)
 
 
+def is_variable(value: Any) -> bool:
+    """Whether it stands for a tensor that can be set: a `tf.Variable`."""
+    return type(value) not in KIND_OF_TYPE and hasattr(value, "_as_tensor")
+
+
+def is_tensor_or_variable(x: Any) -> bool:
+    """Whether it is a tensor, or a variable, which is used as one."""
+    return is_tensor(x) or is_variable(x)
+
+
+def read(value: Any) -> Any:
+    """The tensor of a variable; anything else as it is."""
+    return value._as_tensor() if is_variable(value) else value
+
+
 def holds_tensors(value: Any) -> bool:
-    """Whether it is a list or tuple with a tensor somewhere within."""
-    return isinstance(value, (list, tuple)) and is_tensor(_first(value))
+    """Whether it is a list or tuple with a tensor or a variable somewhere within."""
+    if not isinstance(value, (list, tuple)):
+        return False
+    first = _first(value)
+    return is_tensor(first) or is_variable(first)
 
 
 def to_tensor(value: Any, dtype: str | None = None) -> Any:
@@ -39,9 +57,11 @@ def to_tensor(value: Any, dtype: str | None = None) -> Any:
         return value
     if dtype is None and (made := _native.scalar(value)) is not None:
         return made
+    if is_variable(value):
+        return to_tensor(value._as_tensor(), dtype)
     if isinstance(value, (list, tuple)):
         first = _first(value)
-        if is_tensor(first):
+        if is_tensor(first) or is_variable(first):
             return _stack(value, dtype or first._dtype_name, dtype not in (None, first._dtype_name))
     return _native.constant(to_array(value, None if dtype is None else as_dtype(dtype)))
 
@@ -214,7 +234,7 @@ def _first(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         for item in value:
             leaf = _first(item)
-            if is_tensor(leaf):
+            if is_tensor(leaf) or is_variable(leaf):
                 return leaf
             first = leaf if first is None else first
         return first
@@ -269,6 +289,7 @@ def _stack(value: Any, dtype: str, cast: bool) -> Any:
     """
     from .native_ops import call
 
+    value = read(value)
     if is_tensor(value):
         if value._dtype_name == dtype:
             return value

@@ -57,13 +57,9 @@ from spillway.ops._control import (
     Assert,
     case,
     cond,
-    control_dependencies,
     device,
-    group,
     init_scope,
     map_fn,
-    name_scope,
-    no_op,
     switch_case,
     while_loop,
 )
@@ -83,7 +79,9 @@ from spillway.ops._math import (
     not_equal,
     truediv,
 )
-from spillway.tensor_convert import is_tensor
+from spillway.sessions.ordering import control_dependencies, group, name_scope, no_op
+from spillway.sessions.ordering import tuple_of as tuple
+from spillway.tensor_convert import is_tensor_or_variable as is_tensor
 
 for _name, _function in _names("").items():
     globals().setdefault(_name, _function)

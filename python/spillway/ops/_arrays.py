@@ -13,7 +13,7 @@ from spillway.native_ops import call
 from spillway.opaque import note
 from spillway.ops._constants import _dims, cast, range
 from spillway.shapes import TensorShape
-from spillway.tensor_convert import is_tensor, refuse, to_tensor
+from spillway.tensor_convert import is_tensor, read, refuse, to_tensor
 
 
 def moved(name: str, tensor: Any, *parameters: Any) -> Any:
@@ -24,7 +24,8 @@ def moved(name: str, tensor: Any, *parameters: Any) -> Any:
 
 def _tensors(values: Any) -> list[Any]:
     """A list of tensors of one dtype: that of the first tensor among them."""
-    values = list(values) if isinstance(values, (list, tuple)) or is_tensor(values) else [values]
+    listed = isinstance(values, (list, tuple)) or is_tensor(values)
+    values = [read(value) for value in values] if listed else [read(values)]
     dtype = next((value._dtype_name for value in values if is_tensor(value)), None)
     if dtype is None and values:
         dtype = to_tensor(values[0])._dtype_name

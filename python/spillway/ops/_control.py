@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from spillway import nest, opaque
+from spillway import modes, nest, opaque
 from spillway.native_ops import call, native
 from spillway.symbolic import TraceBreak
 from spillway.tensor_convert import is_tensor, refuse, to_tensor
@@ -126,7 +126,7 @@ def while_loop(
     """
     values = nest.map_structure(to_tensor, list(loop_vars), lists=True)
     tensors = nest.flatten(values, lists=True)
-    if opaque.tracing() and _loops_on_traced(cond, values):
+    if modes.deferring() and _loops_on_traced(cond, values):
         return _while(cond, body, loop_vars, values, tensors, maximum_iterations)
     count = 0
     while maximum_iterations is None or count < int(maximum_iterations):
@@ -208,56 +208,26 @@ def map_fn(
 
 
 def Assert(condition: Any, data: Any, summarize: Any = None, name: Any = None) -> Any:
-    """Raises InvalidArgumentError unless the condition holds.
+    """Raises InvalidArgumentError unless the condition holds; in a graph, where it runs.
 
     >>> Assert(True, ["fine"])
     """
     holds = call("reduce_all", to_tensor(condition), None, False)
-    check(holds, [to_tensor(item) for item in data], "", summarize)
+    made = check(holds, [to_tensor(item) for item in data], "", summarize)
+    return made.op if made._symbolic and modes.graph() is not None else None
 
 
-def check(holds: Any, data: list[Any], text: str, summarize: Any) -> None:
+def check(holds: Any, data: list[Any], text: str, summarize: Any) -> Any:
     """Fails with the data and the text unless it holds."""
     made = call("assert_true", holds, data, text, 3 if summarize is None else summarize)
     if made._symbolic:  # nothing of a graph's results depends on it: kept by itself
         opaque.keep(made)
-
-
-def group(*inputs: Any, **kwargs: Any) -> None:
-    """Nothing: what is written has run.
-
-    >>> group(1, 2)
-    """
-
-
-def no_op(name: Any = None) -> None:
-    """Nothing.
-
-    >>> no_op()
-    """
+    return made
 
 
 @contextlib.contextmanager
 def _scope() -> Iterator[None]:
     yield
-
-
-def control_dependencies(control_inputs: Any) -> Any:
-    """A scope without effect: ops run in the order they are written.
-
-    >>> with control_dependencies([]):
-    ...     pass
-    """
-    return _scope()
-
-
-def name_scope(name: Any) -> Any:
-    """A scope that names nothing yet.
-
-    >>> with name_scope("block"):
-    ...     pass
-    """
-    return _scope()
 
 
 def device(device_name: Any) -> Any:
@@ -270,7 +240,7 @@ def device(device_name: Any) -> Any:
 
 
 def init_scope() -> Any:
-    """A scope without effect.
+    """A scope without effect: a graph that is written stays the one that is written.
 
     >>> with init_scope():
     ...     pass

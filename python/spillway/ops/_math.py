@@ -9,12 +9,13 @@ import numpy as np
 from spillway.dtypes import as_dtype
 from spillway.native_ops import call
 from spillway.ops._constants import cast, convert_to_tensor, zeros_like
-from spillway.tensor_convert import is_tensor, refuse, to_tensor
+from spillway.tensor_convert import is_tensor, read, refuse, to_tensor
 from spillway.tensor_ops import op_for
 
 
 def both(x: Any, y: Any) -> tuple[Any, Any]:
     """Two tensors of one dtype: a Python or NumPy value takes that of the tensor beside it."""
+    x, y = read(x), read(y)
     if is_tensor(x):
         return x, y if is_tensor(y) else to_tensor(y, x._dtype_name)
     if is_tensor(y):

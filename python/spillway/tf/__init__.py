@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 import spillway
-from spillway import opaque
+from spillway import modes, opaque
 from spillway.dtypes import (
     DType,
     as_dtype,
@@ -39,28 +39,43 @@ from spillway.dtypes import (
     uint64,
     variant,
 )
+from spillway.sessions.graph import (
+    Graph,
+    get_default_graph,
+    reset_default_graph,
+)
+from spillway.sessions.module import Module
+from spillway.sessions.operation import Operation
+from spillway.sessions.variable import Variable
 from spillway.shapes import TensorShape
 from spillway.specs import OptionalSpec, TensorSpec, TypeSpec
 from spillway.tensor import Tensor
 
-from . import _names, compat, data, errors, experimental, io, keras, nest, random, train
+from . import _names, compat, config, data, errors, experimental, io, keras, nest, random, train
+from .compat import v1_names
+from .compat.v1_names import *  # noqa: F403  (as programs of TensorFlow 1 write them)
 from .data import debug
 from .type_specs import type_spec_from_value
 
 __version__ = f"2.21.0+spillway.{spillway.__version__}"
 __all__ = [
     "DType",
+    "Graph",
+    "Module",
+    "Operation",
     "OptionalSpec",
     "Tensor",
     "TensorShape",
     "TensorSpec",
     "TypeSpec",
+    "Variable",
     "as_dtype",
     "bfloat16",
     "bool",
     "compat",
     "complex64",
     "complex128",
+    "config",
     "data",
     "double",
     "errors",
@@ -69,6 +84,7 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "get_default_graph",
     "half",
     "int8",
     "int16",
@@ -78,6 +94,7 @@ __all__ = [
     "keras",
     "nest",
     "random",
+    "reset_default_graph",
     "string",
     "train",
     "type_spec_from_value",
@@ -94,13 +111,17 @@ def executing_eagerly() -> Any:
 
     With `tf.data.experimental.enable_debug_mode` functions count as run, too.
     """
-    return debug.enabled() or not opaque.tracing()
+    if opaque.tracing():
+        return debug.enabled()
+    return modes.graph() is None
 
 
 # The one place where tensor ops come in.
 for _module in ("", "compat", "compat.v1", "data", "data.experimental", "experimental", "io",
                 "nest", "random", "train"):  # fmt: skip
     _names.merge(_module)
+__all__ = sorted({*__all__, *v1_names.__all__})
+compat.v1._take(globals())
 
 
 def __getattr__(name: str) -> Any:

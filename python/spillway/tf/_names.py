@@ -20,14 +20,33 @@ def _tensorflow_names() -> dict[str, frozenset[str]]:
     return {module: frozenset(names.split()) for module, _, names in sections}
 
 
+def tensorflow_names(module: str) -> frozenset[str]:
+    """The public names of one of TensorFlow's modules."""
+    return _tensorflow_names().get(module, frozenset())
+
+
+_GRADIENTS = (
+    "there are no gradients here: train with Keras or PyTorch, fed by this package's datasets "
+    "(`ds.to_tf()`, `ds.to_torch()`), and put the step into `spillway.guarded(step, "
+    "memory_limit=...)` so that it cannot take the notebook with it; see docs/handover.md"
+)
+# What to use instead of names that will not come.
+_INSTEAD = dict.fromkeys(
+    ("GradientTape", "gradients", "hessians", "custom_gradient", "recompute_grad"), _GRADIENTS
+)
+
+
 def missing(module: str, name: str) -> AttributeError:
     """The error for a name that a module of this package has not.
 
     >>> print(missing("spillway.tf.data", "Datset"))
     spillway.tf.data has no 'Datset'; the nearest is 'Dataset'
-    >>> print(missing("spillway.tf", "Graph"))
-    spillway.tf has no 'Graph': it is TensorFlow's, and not here yet
+    >>> print(missing("spillway.tf", "xla"))
+    spillway.tf has no 'xla': it is TensorFlow's, and not here yet
     """
+    if name in _INSTEAD or (name.endswith("Optimizer") and not name.startswith("_")):
+        text = f"{module} has no {name!r}: {_INSTEAD.get(name, _GRADIENTS)}"
+        return AttributeError(text, name=name, obj=sys.modules[module])
     ours = module.removeprefix(_PACKAGE).lstrip(".")
     have = vars(sys.modules[module]).get("__all__", ())
     near = difflib.get_close_matches(name, have, 1, 0.6)

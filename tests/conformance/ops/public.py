@@ -24,6 +24,12 @@ def find(path: str) -> Any:
     return found
 
 
+def _of_graphs(value: Any) -> bool:
+    """Whether it is about graphs, sessions or variables: tests/session_programs.py."""
+    module = str(getattr(value, "__module__", ""))
+    return module.startswith(("spillway.sessions", "spillway.tf.compat"))
+
+
 def functions() -> list[str]:
     """The path of every public function."""
     paths = []
@@ -32,6 +38,6 @@ def functions() -> list[str]:
         names = getattr(space, "__all__", None) or [n for n in vars(space) if n[0] != "_"]
         for name in names:
             value = getattr(space, name)
-            if callable(value) and not inspect.isclass(value):
+            if callable(value) and not inspect.isclass(value) and not _of_graphs(value):
                 paths.append(f"{module}.{name}" if module else name)
     return sorted(set(paths))

@@ -43,7 +43,7 @@ Status compute(Compute& c) {
 }
 
 constexpr ParamDef kParams[] = {{"condition", ParamKind::kTensor, "", 'b'},
-                                {"data", ParamKind::kTensors, "", 'D'},
+                                {"data", ParamKind::kTensors, "", '*'},
                                 {"message", ParamKind::kString, "''"},
                                 {"summarize", ParamKind::kInt, "3"}};
 
