@@ -17,7 +17,7 @@ from tests.programs.catalogue import BY_KEY, IMPORTS, PROGRAMS, Program
 from tests.programs.running import run
 
 LIMIT = 768 << 20
-QUICK = ("0.1", "1.1", "4.3")
+QUICK = ("0.1", "1.1", "3.1", "4.3")
 
 
 @pytest.fixture(scope="module")
