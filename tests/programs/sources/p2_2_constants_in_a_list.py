@@ -24,5 +24,4 @@ print(f"{len(kept)} constants, mean {total / COUNT:.2f}")
 # Which line keeps them?
 import spillway as sw
 
-for leak in sw.leaks():
-    print(leak)
+print(sw.leaks())

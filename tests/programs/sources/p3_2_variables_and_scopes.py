@@ -15,14 +15,13 @@ print(first.shape, weights.name, bias.name)
 
 # %%
 made = []
-for step in range(40):
+for step in range(1_000):
     with tf.name_scope("encoder"):
-        made.append(tf.Variable(tf.random.normal([1000, 1000]), name="weights"))
+        made.append(tf.Variable(tf.random.normal([100, 10]), name="weights"))
 print(len(made), "variables named", made[-1].name)
 
 # %% [spillway]
 # Which line makes them again and again?
 import spillway as sw
 
-for leak in sw.leaks():
-    print(leak)
+print(sw.leaks())
