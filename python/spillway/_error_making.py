@@ -53,7 +53,7 @@ def make_error(facts: Mapping[str, Any], cause: BaseException | None = None) -> 
     if named is None:
         named = errors.class_of_code(code)
     error = _build(named, code, mixed)
-    message = in_cells(str(facts.get("message") or "")) + _hint(cause)
+    message = in_cells(str(facts.get("message") or "")) + _hint(cause, facts)
     if mixed is not None and isinstance(cause, mixed):
         _copy_attributes(cause, error)
     errors.fill(error, message, facts)
@@ -83,8 +83,15 @@ _AWAITED_BY_HAND = (
 )
 
 
-def _hint(cause: BaseException | None) -> str:
+_ROWS_OF = {".npy": "from_npy", ".npz": "from_npz", ".parquet": "from_parquet"}
+
+
+def _hint(cause: BaseException | None, facts: Mapping[str, Any]) -> str:
     """What the message of the user's exception leaves out, where people are known to be stuck."""
+    file = str(facts.get("file") or "")
+    reader = _ROWS_OF.get(file[file.rfind(".") :])
+    if isinstance(cause, MemoryError) and reader:
+        return f"\nsw.Dataset.{reader}({file!r}) reads its rows in constant memory"
     ended = isinstance(cause, RuntimeError) and isinstance(cause.__cause__, StopIteration)
     return _AWAITED_BY_HAND if ended and "coroutine" in str(cause) else ""
 

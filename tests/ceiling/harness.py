@@ -168,7 +168,7 @@ def run(
                 [*command, case, str(limit), str(report)],
                 cwd=ROOT,
                 env=environment,
-                preexec_fn=_entrance(group, allowed),
+                preexec_fn=entrance(group, allowed),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
@@ -188,7 +188,9 @@ def run(
     return Outcome(case, limit, allowed, name, took, code, peak, kills, facts, output[-6000:])
 
 
-def _entrance(group: Group | None, allowed: int) -> Callable[[], None]:
+def entrance(group: Group | None, allowed: int) -> Callable[[], None]:
+    """What a child runs before its program: it goes behind the fence."""
+
     def enter() -> None:
         if group is not None:
             group.enter()
