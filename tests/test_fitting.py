@@ -143,3 +143,28 @@ def test_a_forecast_tells_needs_limit_way_and_offenders() -> None:
         bytes_, spec, op, line = offenders[0]
         assert bytes_ == 640_000_000 and spec == "float32 (40000, 4000)"
         assert op == "random_normal" and "test_fitting.py" in line
+
+
+@pytest.mark.skipif(not hasattr(tf.nn, "conv2d"), reason="no convolutions in this build")
+def test_a_convolutional_net_runs_in_slices_of_its_images() -> None:
+    draw = np.random.default_rng(3)
+    kernels = [draw.normal(size=(3, 3, 8, 8)).astype("f4") * 0.1 for _ in range(4)]
+
+    def network() -> Any:
+        x = tf.random.uniform([64, 32, 32, 8], seed=5)
+        for kernel in kernels:
+            x = tf.nn.relu(tf.nn.conv2d(x, kernel, strides=1, padding="SAME"))
+        return tf.reduce_mean(x, axis=[1, 2])
+
+    whole = network().numpy()
+    with sw.configure(memory_limit="4MiB"):
+        assert _how(network()).startswith("micro-batched")
+        assert np.array_equal(network().numpy(), whole)
+
+
+def test_the_layout_of_the_largest_example_is_known_before_it_runs() -> None:
+    with sw.configure(memory_limit="512MiB"):
+        a, b = tf.random.normal([20000, 20000]), tf.random.normal([20000, 20000])
+        needed, limit, fits, how, offenders = _native.forecast_tensors([tf.reduce_sum(a @ b)])
+    assert fits and how == "tiled" and needed <= limit
+    assert [op for _, _, op, _ in offenders] == ["random_normal", "random_normal", "matmul"]

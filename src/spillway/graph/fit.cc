@@ -12,7 +12,6 @@ namespace spillway::graph {
 namespace {
 
 constexpr std::size_t kNear = std::size_t{32} << 20U;   // larger slices leave the caches behind
-constexpr std::int64_t kManyRows = 256;                 // that weights are used for while near
 constexpr std::size_t kRecord = std::size_t{4} << 20U;  // of rows on disk
 
 // Whether making rows again costs little beside reading them: numbers are drawn, items computed.
@@ -230,7 +229,7 @@ Status Fit::choose_cut(Step& step, std::size_t alive) const {
     return unit + static_cast<std::int64_t>(std::max(0.0, spare) / each);
   };
   std::int64_t wanted = std::min(count, rows_within(room));
-  if (!rows.wants_many()) wanted = std::min(wanted, std::max(kManyRows, rows_within(kNear)));
+  if (!rows.wants_many()) wanted = std::min(wanted, std::max(rows.many(), rows_within(kNear)));
   for (std::int64_t n = wanted; n > unit; n = n * 9 / 10) {
     const Cut cut{count, std::min(most_parts, (count + n - 1) / n)};
     SW_ASSIGN(const std::size_t bytes, held(step, cut.most()));

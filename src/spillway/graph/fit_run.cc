@@ -1,7 +1,10 @@
+#include <utility>
+
 #include "spillway/base/interrupt.h"
 #include "spillway/graph/fit.h"
 #include "spillway/graph/fold.h"
 #include "spillway/graph/run_op.h"
+#include "spillway/memory/slab_pool.h"
 
 namespace spillway::graph {
 
@@ -21,10 +24,12 @@ Status Fit::run_slices(Step& step, const Paying& paying, const Take& take) {
                                       static_cast<std::size_t>(step.cut.most()) * rows.row_bytes(),
                                       paying.ask));
   }
+  std::int64_t last = step.cut.most();
   for (std::int64_t i = 0; i < step.cut.parts; ++i) {
     if (interrupted()) return cancelled();
     const std::int64_t first = step.cut.begin(i);
     const std::int64_t n = step.cut.begin(i + 1) - first;
+    if (n != std::exchange(last, n)) SlabPool::process().drop_idle(SIZE_MAX);  // of larger slices
     std::byte* to = in_place ? step.made->values[0]->mutable_data() +
                                    static_cast<std::size_t>(first) * rows.row_bytes()
                              : block->data();
@@ -93,6 +98,8 @@ Status Fit::run_steps(std::size_t begin, std::size_t end, const Paying& paying) 
     Step& step = steps_[s];
     Status status = run_step(step, paying);
     if (step.rows != nullptr) step.rows->end();
+    // The next step has other sizes: what this one leaves idle would stay beside it.
+    SlabPool::process().drop_idle(SIZE_MAX);
     if (!status.ok()) {
       if (ErrorInfo& info = status.edit(); info.line.empty()) info.line = step.operand.node->line();
       return status;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -48,6 +49,8 @@ class Rows {
   virtual bool reads() const { return false; }
   // Rows that must be made together, so that the bits are those of the whole.
   virtual std::int64_t least() const { return 1; }
+  // Rows at a time for which weights that all rows share are used often enough to be worth fetching.
+  virtual std::int64_t many() const { return 1; }
   // Whether more rows at a time save passes over something else.
   virtual bool wants_many() const { return false; }
 
@@ -106,11 +109,13 @@ class DiskRows final : public Rows {
   std::optional<Buffer> record_;  // one that is not wanted as a whole
 };
 
-// [N * i / parts, N * (i + 1) / parts): pieces whose sizes differ by one at most.
+// Pieces whose sizes differ by one at most, the larger ones first.
 struct Cut {
   std::int64_t count = 0;
   std::int64_t parts = 1;
-  std::int64_t begin(std::int64_t i) const { return count * i / parts; }
+  std::int64_t begin(std::int64_t i) const {
+    return i * (count / parts) + std::min(i, count % parts);
+  }
   std::int64_t most() const { return (count + parts - 1) / parts; }
 };
 

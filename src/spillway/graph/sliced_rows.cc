@@ -7,6 +7,7 @@ namespace spillway::graph {
 namespace {
 
 constexpr std::size_t kMostPlans = 4;
+constexpr std::int64_t kWeighted = 256;  // rows of a product in memory with a matrix they share
 
 BufferPtr borrowed(std::byte* data, std::size_t bytes) {
   return std::make_shared<Buffer>(Buffer::adopt(data, bytes, nullptr));
@@ -20,6 +21,9 @@ SlicedRows::SlicedRows(RowSteps steps, AccountPtr account)
       account_(std::move(account)) {
   for (const RowSteps::Step& step : steps_.steps) {
     least_ = std::max(least_, least_rows(*step.node, step.inputs));
+    const bool weighted =
+        step.node->op().name == "matmul" && step.node->outputs()[0].shape.rank() == 2;
+    if (weighted) many_ = kWeighted;
   }
   for (const RowSteps::Leaf& leaf : steps_.leaves) {
     least_ = std::max(least_, leaf.rows->least());

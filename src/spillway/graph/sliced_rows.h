@@ -40,6 +40,7 @@ class SlicedRows final : public Rows {
   Status make(std::int64_t first, std::int64_t n, std::byte* to) override;
   void end() override;
   std::int64_t least() const override { return least_; }
+  std::int64_t many() const override { return many_; }
   bool wants_many() const override { return wants_many_; }
 
  private:
@@ -50,6 +51,7 @@ class SlicedRows final : public Rows {
   const RowSteps steps_;
   const AccountPtr account_;
   std::int64_t least_ = 1;
+  std::int64_t many_ = 1;
   bool wants_many_ = false;
   std::map<std::int64_t, std::shared_ptr<const Plan>> plans_;  // by rows; few of them
   Paying paying_;
