@@ -16,6 +16,7 @@ from spillway import async_loop as _async_loop
 from spillway import flight as _flight
 from spillway.audit import Audit
 from spillway.building import AUTOTUNE
+from spillway.competitors import CompetitorWarning
 from spillway.config import Memory, configure, memory
 from spillway.dataset import (
     INFINITE_CARDINALITY,
@@ -51,6 +52,7 @@ __all__ = [
     "INFINITE_CARDINALITY",
     "UNKNOWN_CARDINALITY",
     "Audit",
+    "CompetitorWarning",
     "DType",
     "Dataset",
     "DatasetSpec",
