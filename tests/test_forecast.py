@@ -76,6 +76,7 @@ def test_a_shuffle_holds_its_buffer_and_spills_what_does_not_fit() -> None:
     fitting = next(s for s in made.suggestions if s.startswith("shuffle("))
     rows = int(fitting.split("(")[1].split(")")[0])
     with sw.configure(memory_limit="256MiB"):
+        assert _blocks().shuffle(rows, seed=1).forecast().outcome == "shrinks"
         assert _blocks().shuffle(rows, seed=1).forecast().fits is True
         assert _blocks().shuffle(rows + 8, seed=1).forecast().fits is False
 

@@ -296,6 +296,7 @@ def test_a_shuffle_that_spills_is_told_what_would_fit() -> None:
     found = {a.kind: str(a) for a in _advice(_source(), buffered)}
     assert "wrote 2.93 GiB to disk and waited 800 ms for memory" in found["memory"]
     assert "buffer_size=1,024 fits" in found["memory"]
+    assert found["memory"].endswith("which saves up to 1.8 s of 2.5 s")
 
 
 def test_more_calls_than_cpus_can_do_are_told_to_be_fewer() -> None:

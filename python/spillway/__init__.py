@@ -19,6 +19,7 @@ from spillway import tracked as _tracked
 from spillway.array_files import load_npy, save_npy
 from spillway.audit import Audit
 from spillway.building import AUTOTUNE
+from spillway.competitors import CompetitorWarning
 from spillway.config import Memory, configure, memory
 from spillway.dataset import (
     INFINITE_CARDINALITY,
@@ -56,6 +57,7 @@ __all__ = [
     "INFINITE_CARDINALITY",
     "UNKNOWN_CARDINALITY",
     "Audit",
+    "CompetitorWarning",
     "DType",
     "Dataset",
     "DatasetSpec",

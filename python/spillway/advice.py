@@ -287,14 +287,11 @@ def _short_of_memory(seen: PassNumbers) -> list[Advice]:
                 f'"{format_bytes(wanted * 2).replace(" ", "")}" holds all of it'
             )
         else:
-            do = "a higher memory_limit, or smaller batches and buffers,"
-        text = (
-            f"{stage.label} {' and '.join(lost)}: {do}, which saves up to "
-            f"{duration(stage.memory_wait_s) if stage.memory_wait_s >= 0.001 else 'the writing'}"
-        )
-        found.append(
-            Advice("memory", stage.name, text, stage.memory_wait_s, stage.spilled_bytes or 1)
-        )
+            do = "a higher memory_limit, or smaller batches and buffers, would do"
+        # Of a stage that spills most of its own time is writing and reading.
+        gain = _saved(seen, stage.memory_wait_s + (stage.busy_s if stage.spilled_bytes else 0))
+        text = f"{stage.label} {' and '.join(lost)}: {do}, which saves up to {seen.saves(gain)}"
+        found.append(Advice("memory", stage.name, text, gain / 2, stage.spilled_bytes or 1))
     return found
 
 

@@ -94,7 +94,7 @@ class Forecast:
 _OUTCOMES = {
     "fits": "fits",
     "unknown": "fits as far as sizes are known",
-    "shrinks": "fits with smaller buffers, which is slower",
+    "shrinks": "fits, with less read ahead",
     "spills": "runs, with part of it on disk, which is slower",
     "parts": "is computed in parts",
     "refused": "refused before it runs",

@@ -20,8 +20,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "forecast",
         help="What a dataset will hold, before it runs.",
         description="Imports MODULE, which must make the dataset without iterating over it, and "
-        "prints what each stage will hold. Exit code 0: it fits or is not known, 1: it is spilled, "
-        "shrunk or refused, 2: wrong usage.",
+        "prints what each stage will hold. Exit code 0: it fits or is not known, 1: it is spilled "
+        "or refused, 2: wrong usage.",
     )
     parser.add_argument(
         "dataset", metavar="MODULE:NAME", help="a dataset, or a function that returns one"

@@ -70,7 +70,7 @@ class _Bands:
         self.held = [held[i] for i in kept]
         self.colours = [COLOURS[i % len(COLOURS)] for i in kept]
         if max(rest) > 0.01 * max(point.used for point in points):
-            self.names.append("kept for reuse, and all else")
+            self.names.append("idle, and all else")
             self.held.append([0, *rest])
             self.colours.append(_OTHERS)
 

@@ -38,11 +38,13 @@ def forecast_dataset(dataset: Dataset) -> Forecast:
     floors = sum(each.guaranteed for each in made) + _beside(stages, sizes)
     others = sum(row["floor"] for row in ledger["rows"])
     room = limit - held
+    firm = sum(_firm(each) for each in made)
     if floors + others > limit:
         outcome, fits = "refused", False
+    elif firm > room:
+        outcome, fits = "spills", False
     elif total > room:
-        spills = any(each.short == _SPILLS and each.bytes for each in made)
-        outcome, fits = "spills" if spills else "shrinks", False
+        outcome, fits = "shrinks", True
     elif any(each.bytes is None for each in made):
         outcome, fits = "unknown", None
     else:
@@ -50,6 +52,11 @@ def forecast_dataset(dataset: Dataset) -> Forecast:
     kept = others if outcome == "refused" else held
     help_ = _suggest(stages, sizes, made, limit - kept, kept, outcome) if fits is False else []
     return Forecast(total, limit, fits, made, held, outcome, help_)
+
+
+def _firm(told: StageForecast) -> int:
+    """What a stage will hold however little room there is: look-ahead only takes what is left."""
+    return told.guaranteed if told.short == _FEWER else told.bytes or 0
 
 
 def _beside(stages: list[PipelineStage], sizes: list[Size]) -> int:
@@ -215,7 +222,7 @@ def _suggest(
     if outcome == "spills":
         for stage, told in zip(stages, made, strict=True):
             found += _smaller_buffer(stage, told, made, room)
-    wanted = sum(each.guaranteed if outcome == "refused" else each.bytes or 0 for each in made)
+    wanted = sum(each.guaranteed if outcome == "refused" else _firm(each) for each in made)
     wanted += _beside(stages, sizes) + kept
     whole = -(-wanted * 17 // 16 // MIB)  # what is held beside it is not known to the byte
     found.append(f'sw.configure(memory_limit="{whole}MiB")')
@@ -267,7 +274,7 @@ def _smaller_buffer(
 ) -> list[str]:
     if stage.op != "shuffle" or not told.bytes:
         return []
-    rest = sum(each.bytes or 0 for each in made) - told.bytes
+    rest = sum(_firm(each) for each in made) - told.bytes
     wanted = _count(stage, stage.param("buffer_size", 1)) or 1
     each = max(1, told.bytes // wanted)
     rows = (room - rest) // each

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
@@ -147,9 +148,14 @@ std::vector<Competitor> CompetitorWatch::grown(const Processes& now) const {
   if (out.size() > kMostAsked) out.resize(kMostAsked);
   // Those of this process's own container come first: where that is what is full, only they count.
   const std::string own = group_of(root_, "self");
-  std::ranges::stable_partition(out, [&](const Competitor& each) {
-    return group_of(root_, std::to_string(each.pid)) == own;
-  });
+  std::vector<Competitor> inside;
+  std::vector<Competitor> outside;
+  for (Competitor& each : out) {
+    const bool here = group_of(root_, std::to_string(each.pid)) == own;
+    (here ? inside : outside).push_back(std::move(each));
+  }
+  out = std::move(inside);
+  std::ranges::move(outside, std::back_inserter(out));
   if (out.size() > kMostNamed) out.resize(kMostNamed);
   for (Competitor& each : out) each.command = command_of(root_, each.pid, each.command);
   return out;
