@@ -65,7 +65,14 @@ class Outcome:
 
 
 def run(
-    program: Program, library: str, limit: int, folder: Path, *, short: bool, seconds: float
+    program: Program,
+    library: str,
+    limit: int,
+    folder: Path,
+    *,
+    short: bool,
+    seconds: float,
+    once: bool = False,
 ) -> Outcome:
     """Both kernels, one after the other."""
     with fenced_kernel(library, limit, folder) as kernel:
@@ -73,7 +80,7 @@ def run(
         first = _pass(kernel, program, library, short, seconds)
         out = Outcome(program.key, program.about, library, limit, fence, first)
         out.wanted = [word for end in program.expected(short) for word in end.words]
-        before = _at_rest(kernel, first)
+        before = None if once else _at_rest(kernel, first)
         while before and out.times < MOST_TIMES and (out.times == 1 or _has_grown(out)):
             out.again = _pass(kernel, program, library, short, seconds)
             out.times += 1
