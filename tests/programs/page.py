@@ -20,8 +20,8 @@ _HEAD = """# Fifteen programs that kill notebooks
 Written by `./run programs --page` from what `./run programs`, with and without `--tensorflow`,
 measured last. Each program (`tests/programs/sources`; as notebooks with outputs:
 [examples/programs](../examples/programs)) runs in a real Jupyter kernel in a memory cgroup with a
-hard limit, cell by cell, twice in the same kernel (a third time where the second left more), and
-once in another that is interrupted half-way. What TensorFlow 2.21 runs differs by the import line
+hard limit, cell by cell, twice in the same kernel (again where the second left more), and once in
+another that is interrupted half-way. What TensorFlow 2.21 runs differs by the import line
 only; it has 120 s for a program. **Bold**: the end is of no use, that is, neither the result nor
 an error that names what is wrong. Peak is the kernel's resident memory; of one that was killed, its
 cgroup's. Times leave out the import.

@@ -17,7 +17,7 @@ print(first.shape, weights.name, bias.name)
 made = []
 for step in range(1_000):
     with tf.name_scope("encoder"):
-        made.append(tf.Variable(tf.random.normal([100, 10]), name="weights"))
+        made.append(tf.Variable(tf.random.normal([100, 100]), name="weights"))
 print(len(made), "variables named", made[-1].name)
 
 # %% [spillway]
