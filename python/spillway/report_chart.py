@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from spillway._native import format_bytes
@@ -22,6 +22,8 @@ _WIDTH, _HEIGHT = 1040, 330
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 230, 26, 40
 _LABEL = 17  # between two labels
 _MOST_LABELS = 14
+
+Place = Callable[[float], float]  # where a time or a size is in the picture
 
 
 def text(x: float, y: float, words: str, more: str = "") -> str:
@@ -116,9 +118,7 @@ def memory(report: Report) -> str:
     return "".join(parts)
 
 
-def _grid(x: object, y: object, top: float, end: float) -> str:
-    assert callable(x)
-    assert callable(y)
+def _grid(x: Place, y: Place, top: float, end: float) -> str:
     parts = []
     for at in byte_ticks(top, 5):
         parts.append(
@@ -134,10 +134,8 @@ def _grid(x: object, y: object, top: float, end: float) -> str:
     return "".join(parts)
 
 
-def _labels(bands: _Bands, edges: list[list[int]], x: object, y: object) -> str:
+def _labels(bands: _Bands, edges: list[list[int]], x: Place, y: Place) -> str:
     """Beside the chart, each at the height of its band where that is thickest, apart enough."""
-    assert callable(x)
-    assert callable(y)
     wanted = []
     for number, held in enumerate(bands.held):
         widest = max(range(len(held)), key=lambda i: held[i])
@@ -147,7 +145,7 @@ def _labels(bands: _Bands, edges: list[list[int]], x: object, y: object) -> str:
         most = sorted(wanted, key=lambda w: -w[2])[:_MOST_LABELS]
         wanted = [w for w in wanted if w in most]
     parts = []
-    lowest = _HEIGHT - _BOTTOM + _LABEL
+    lowest: float = _HEIGHT - _BOTTOM + _LABEL
     # From the bottom up, as the bands lie.
     for place, number, most_held in sorted(wanted, key=lambda w: w[1]):
         at = min(place, lowest - _LABEL)
@@ -167,9 +165,7 @@ def _shortened(name: str, most: int = 30) -> str:
     return name if len(name) <= most else name[: most - 1] + "…"
 
 
-def _limit(limits: Sequence[int], at: Sequence[float], x: object, y: object, top: float) -> str:
-    assert callable(x)
-    assert callable(y)
+def _limit(limits: Sequence[int], at: Sequence[float], x: Place, y: Place, top: float) -> str:
     words = f"limit {format_bytes(limits[-1])}"
     if min(limits) > top:
         return text(_LEFT + 6, _TOP - 10, f"{words}: far above this picture", 'class="limit"')
