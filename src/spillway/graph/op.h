@@ -181,8 +181,8 @@ struct OpDef {
   bool per_item = false;
   // compute only: the output depends on the inputs' shapes alone, never on their items.
   bool of_shape = false;
-  // kernel: row i of the first output depends on row i of the first input alone (leading axis), other
-  // inputs whole.
+  // kernel: row i of the first output depends on row i of the first input alone (leading axis),
+  // other inputs whole.
   bool rows = false;
 };
 
