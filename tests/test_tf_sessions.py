@@ -338,6 +338,31 @@ def test_python_functions_in_a_graph_run_eagerly() -> None:
         assert session.run(y + 1.0, {x: [1.0, 2.0]}) == 10.0
 
 
+def test_threads_share_a_session() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        v = tf.Variable(0)
+        step = v.assign_add(1)
+        x = v1.placeholder(tf.float32, [None])
+        doubled = tf.reduce_sum(x * 2.0)
+    wrong: list[int] = []
+    with v1.Session(graph=graph) as session:
+        session.run(v.initializer)
+
+        def work(k: int) -> None:
+            for _ in range(50):
+                session.run(step)
+                if session.run(doubled, {x: [float(k)] * 3}) != 6.0 * k:
+                    wrong.append(k)
+
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert session.run(v) == 200 and not wrong
+
+
 def test_sessions_nest_and_leave_the_default_as_it_was() -> None:
     assert v1.get_default_session() is None
     graph = tf.Graph()
