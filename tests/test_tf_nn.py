@@ -143,6 +143,20 @@ def test_losses_tell_how_unlikely_the_labels_are() -> None:
     np.testing.assert_allclose(dense.numpy(), sparse.numpy())
 
 
+def test_a_loss_is_traced_where_not_even_ranks_are_known() -> None:
+    labels, logits = np.array([2, 0, 3]), random(3, 4)
+
+    def rows() -> Any:
+        yield labels, logits
+
+    unknown = (tf.TensorSpec(None, tf.int64), tf.TensorSpec(None, tf.float32))
+    ds = tf.data.Dataset.from_generator(rows, output_signature=unknown)
+    made = ds.map(lambda a, b: tf.nn.sparse_softmax_cross_entropy_with_logits(a, b))
+    assert made.element_spec.shape.rank is None
+    at_once = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+    assert (next(iter(made)).numpy() == at_once.numpy()).all()
+
+
 def test_rows_of_a_table_are_looked_up_and_made_no_longer_than_asked() -> None:
     table = np.array([[3.0, 4.0], [0.3, 0.4]], np.float32)
     assert (tf.nn.embedding_lookup(table, [1, 0]).numpy() == table[[1, 0]]).all()

@@ -19,7 +19,7 @@ def is_channels_first(data_format: Any) -> bool:
     """
     if data_format not in (None, *_FORMATS):
         refuse("ValueError", f"data_format must be 'NHWC' or 'NCHW': {data_format!r}")
-    return data_format == "NCHW"
+    return bool(data_format == "NCHW")
 
 
 def pair(value: Any, name: str, first: bool = False) -> list[int]:

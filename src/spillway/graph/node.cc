@@ -93,7 +93,10 @@ std::optional<Shape> value_as_shape(const Operand& operand) {
   if (const Tensor* value = operand.value()) return shape_from(*value);
   const Node& node = *operand.node;
   const std::vector<Operand> inputs = node.inputs();
-  if (node.op().name == "shape") return inputs[0].spec().shape;
+  if (node.op().name == "shape") {
+    const Shape& shape = inputs[0].spec().shape;
+    return shape.has_rank() ? std::optional(shape) : std::nullopt;
+  }
   if (node.op().name == "cast") return value_as_shape(inputs[0]);
   if (node.op().name == "stack" && spec.shape.rank() == 1) {
     std::vector<std::int64_t> dims;

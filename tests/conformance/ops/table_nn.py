@@ -19,7 +19,7 @@ def around(d: Draw, lists: bool = True) -> str:
     if lists and d.chance(0.2):
         top, bottom, left, right = (d.rng.randint(0, 2) for _ in range(4))
         return repr([[0, 0], [top, bottom], [left, right], [0, 0]])
-    return d.choice(("'SAME'", "'SAME'", "'VALID'"))
+    return str(d.choice(("'SAME'", "'SAME'", "'VALID'")))
 
 
 def steps(d: Draw, most: int, long: bool = False) -> str:
@@ -27,7 +27,7 @@ def steps(d: Draw, most: int, long: bool = False) -> str:
     down, across = d.rng.randint(1, most), d.rng.randint(1, most)
     if long:
         return f"[1, {down}, {down}, 1]"  # TensorFlow takes no others
-    return d.choice((f"{down}", f"[{down}, {across}]", f"[1, {down}, {across}, 1]"))
+    return str(d.choice((f"{down}", f"[{down}, {across}]", f"[1, {down}, {across}, 1]")))
 
 
 @case("nn.conv2d nn.convolution", ulps=4, scaled=True, weight=3)
