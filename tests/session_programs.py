@@ -422,6 +422,100 @@ def concrete_functions(tf: Any) -> Any:
 
 
 @program
+def a_line_is_fitted_by_hand(tf: Any) -> Any:
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, [None])
+        y = v1.placeholder(tf.float32, [None])
+        a = v1.get_variable("a", initializer=0.0, use_resource=True)
+        b = v1.get_variable("b", initializer=0.0, use_resource=True)
+        error = a * x + b - y
+        loss = tf.reduce_mean(tf.square(error))
+        steps = [
+            a.assign_sub(0.1 * 2.0 * tf.reduce_mean(error * x)),
+            b.assign_sub(0.1 * 2.0 * tf.reduce_mean(error)),
+        ]
+        with tf.control_dependencies(steps):
+            train = tf.no_op(name="train")
+        session.run(v1.global_variables_initializer())
+        data = {x: [0.0, 1.0, 2.0, 3.0], y: [1.0, 3.0, 5.0, 7.0]}
+        first = session.run(loss, data)
+        for _ in range(300):
+            session.run(train, data)
+        found = session.run([a, b, loss], data)
+        return [round(float(first), 3), *(round(float(value), 2) for value in found)]
+
+
+@program
+def default_sessions_and_eval(tf: Any) -> Any:
+    v1 = tf.compat.v1
+    with tf.Graph().as_default():
+        x = v1.placeholder(tf.float32, [2])
+        v = v1.get_variable("v", initializer=[1.0, 2.0], use_resource=True)
+        with v1.Session().as_default() as session:
+            v.initializer.run()
+            out = [(x * 2.0).eval({x: [1.0, 2.0]}), v.eval(), v1.get_default_session() is session]
+            v1.assign(v, [5.0, 6.0]).eval()
+            out += [v.eval(), v1.assign_add(v, [1.0, 1.0]).eval()]
+        return plain(out)
+
+
+@program
+def what_variables_start_from(tf: Any) -> Any:
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as session:
+        made = [
+            v1.get_variable("zeros", [2], initializer=v1.zeros_initializer()),
+            v1.get_variable("ones", [2], tf.int32, v1.ones_initializer()),
+            v1.get_variable("three", [2], initializer=v1.constant_initializer(3)),
+            v1.get_variable("given", initializer=tf.constant([4.0])),
+            v1.get_variable("count", [2], tf.int32),
+        ]
+        drawn = [
+            v1.get_variable("glorot", [100, 50]),
+            v1.get_variable("normal", [500], initializer=v1.random_normal_initializer(5.0, 0.1)),
+            v1.get_variable("cut", [500], initializer=v1.truncated_normal_initializer(stddev=2.0)),
+            v1.get_variable("even", [500], initializer=v1.random_uniform_initializer(2, 3)),
+        ]
+        session.run(v1.global_variables_initializer())
+        g, n, t, u = session.run(drawn)
+        facts = [
+            bool(abs(g).max() <= 0.2),
+            bool(abs(n.mean() - 5.0) < 0.1),
+            bool(abs(t).max() <= 4.0),
+            bool(u.min() >= 2.0 and u.max() < 3.0),
+        ]
+        return plain([session.run(made), facts])
+
+
+@program
+def loops_over_ranges_in_functions(tf: Any) -> Any:
+    @tf.function
+    def total(n: Any) -> Any:
+        found = tf.constant(0)
+        for i in tf.range(n):
+            found += i
+        return found
+
+    return plain([total(tf.constant(5)).numpy(), total(tf.constant(3)).numpy()])
+
+
+@program
+def errors_in_functions(tf: Any) -> Any:
+    @tf.function
+    def product(x: Any, y: Any) -> Any:
+        return tf.matmul(x, y)
+
+    a, b = tf.ones([2, 3]), tf.ones([2, 3])
+    gather = tf.function(lambda x, i: tf.gather(x, i))
+    errors = tf.errors.InvalidArgumentError
+    return [
+        error_of(lambda: product(a, b), ValueError, errors),
+        error_of(lambda: gather(tf.constant([1, 2]), tf.constant(9)), errors),
+    ]
+
+
+@program
 def devices_there_are(tf: Any) -> Any:
     found = tf.config.list_physical_devices("CPU")
     return [len(found), found[0].device_type, found[0].name, tf.config.list_physical_devices("GPU")]

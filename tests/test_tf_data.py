@@ -319,11 +319,11 @@ def test_options_are_shown_by_tensorflows_defaults_and_refusals() -> None:
         (lambda: tf.data.SqlDatset, "has no 'SqlDatset'"),
         (lambda: tf.data.experimental.suffle_and_repeat, "nearest is 'shuffle_and_repeat'"),
         (lambda: tf.data.experimental.SqlDataset, "TensorFlow's, and not here yet"),
-        (lambda: tf.Graph, "TensorFlow's, and not here yet"),
+        (lambda: tf.RaggedTensor, "TensorFlow's, and not here yet"),
         (lambda: tf.train.Chekpoint, "nearest is 'Checkpoint'"),
         (lambda: tf.errors.OutOfRange, "nearest is 'OutOfRangeError'"),
         (lambda: tf.nest.flaten, "nearest is 'flatten'"),
-        (lambda: tf.compat.v1.Session, "TensorFlow's, and not here yet"),
+        (lambda: tf.compat.v1.GraphDef, "TensorFlow's, and not here yet"),
     ],
 )
 def test_a_name_that_is_not_here_says_so(ask: Any, text: str) -> None:

@@ -181,6 +181,17 @@ def test_an_assertion_runs_where_it_is_a_control_input() -> None:
             session.run(y, {x: -2.0})
 
 
+def test_a_branch_that_would_set_a_variable_is_refused() -> None:
+    with tf.Graph().as_default(), v1.Session() as session:
+        v = tf.Variable(1.0)
+        x = v1.placeholder(tf.bool, [])
+        with pytest.raises(NotImplementedError, match=r"v\.assign\(tf\.cond"):
+            tf.cond(x, lambda: v.assign_add(1.0), lambda: v.read_value())
+        step = v.assign(tf.cond(x, lambda: v + 1.0, lambda: v * 1.0))
+        session.run(v.initializer)
+        assert [float(session.run(step, {x: each})) for each in (True, False)] == [2.0, 2.0]
+
+
 def test_random_numbers_are_the_same_within_a_run_and_new_in_the_next() -> None:
     with tf.Graph().as_default(), v1.Session() as session:
         x = tf.random.uniform([4])
@@ -289,6 +300,21 @@ def test_datasets_run_as_ever_beside_a_graph() -> None:
     with v1.Session() as session:
         seen = [session.run(x) for x in ds.take(2)]
     assert seen == [1, 3]
+
+
+def test_a_graph_takes_elements_of_a_dataset() -> None:
+    with tf.Graph().as_default(), v1.Session() as session:
+        ds = tf.data.Dataset.range(4).map(lambda x: {"x": x, "y": [x, x]})
+        it = v1.data.make_initializable_iterator(ds)
+        element = it.get_next()
+        both = element["x"] + tf.reduce_sum(element["y"])
+        with pytest.raises(tf.errors.FailedPreconditionError, match="not been initialized"):
+            session.run(both)
+        for _ in range(2):
+            session.run(it.initializer)
+            assert [int(session.run(both)) for _ in range(4)] == [0, 3, 6, 9]
+            with pytest.raises(tf.errors.OutOfRangeError):
+                session.run(both)
 
 
 def test_a_graph_belongs_to_the_thread_that_writes_it() -> None:

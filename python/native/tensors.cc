@@ -126,7 +126,9 @@ const Tensor* evaluated(PyObject* tensor) {
   const graph::Operand& operand = operand_of(tensor);
   if (const Tensor* value = operand.value()) return value;
   if (operand.node->symbolic()) {
-    PyErr_SetString(types().trace_break.get(), "needs the value of a traced tensor");
+    // Its own method says why: a trace ends, a graph has to run first.
+    const Ref none = Ref::steal(PyObject_CallMethod(tensor, "numpy", nullptr));
+    if (none) PyErr_SetString(types().trace_break.get(), "needs the value of a traced tensor");
     return nullptr;
   }
   Status status;

@@ -47,7 +47,7 @@ title tolist transpose unbatch upper values window with_rank with_rank_at_least 
 # Methods without effects, by name: of tensors, shapes, datasets, dicts, strings, tuples.
 METHODS = frozenset(_METHODS.split())
 _CHANGES = """
-add append assign assign_add assign_sub clear discard extend insert load pop popitem remove reverse
+add append assign assign_add assign_sub clear discard extend insert pop popitem remove reverse
 setdefault sort update
 """
 # Methods that change their object: fine on one made inside.

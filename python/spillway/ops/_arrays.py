@@ -24,8 +24,9 @@ def moved(name: str, tensor: Any, *parameters: Any) -> Any:
 
 def _tensors(values: Any) -> list[Any]:
     """A list of tensors of one dtype: that of the first tensor among them."""
+    values = read(values)
     listed = isinstance(values, (list, tuple)) or is_tensor(values)
-    values = [read(value) for value in values] if listed else [read(values)]
+    values = [read(value) for value in values] if listed else [values]
     dtype = next((value._dtype_name for value in values if is_tensor(value)), None)
     if dtype is None and values:
         dtype = to_tensor(values[0])._dtype_name

@@ -9,7 +9,7 @@ import numpy as np
 from spillway import _native
 from spillway.dtypes import as_dtype
 from spillway.native_ops import call
-from spillway.tensor_convert import holds_tensors, is_tensor, refuse, to_tensor
+from spillway.tensor_convert import holds_tensors, is_tensor, read, refuse, to_tensor
 
 
 def convert_to_tensor(
@@ -107,6 +107,7 @@ def _real(dtype: Any) -> Any:
 def _dims(shape: Any) -> Any:
     if hasattr(shape, "as_list"):
         shape = shape.as_list()
+    shape = read(shape)
     if is_tensor(shape):
         return shape
     if isinstance(shape, (list, tuple)) and any(is_tensor(dim) for dim in shape):

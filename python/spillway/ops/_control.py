@@ -9,12 +9,25 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 from spillway import modes, nest, opaque
 from spillway.native_ops import call, native
 from spillway.symbolic import TraceBreak
 from spillway.tensor_convert import is_tensor, refuse, to_tensor
+
+
+def _no_effects(what: str) -> Any:
+    """Inside, a graph that is written gets nothing that would run in any case."""
+    graph = modes.graph()
+    return _scope() if graph is None else graph._without_effects(what)
+
+
+def _give_up(why: str) -> NoReturn:
+    """A traced function runs as Python instead; a graph cannot."""
+    if opaque.tracing():
+        raise TraceBreak(why)
+    raise NotImplementedError(f"{why}, which a graph cannot do")
 
 
 def _traced(*values: Any) -> bool:
@@ -24,15 +37,15 @@ def _traced(*values: Any) -> bool:
 def _switch(index: Any, functions: list[Callable[[], Any]]) -> Any:
     """One of the functions, as graphs: each is traced, one runs."""
     mark = native.next_serial()
-    with opaque.kept() as checks:
+    with opaque.kept() as checks, _no_effects("a branch"):
         results = [function() for function in functions]
     if checks:
-        raise TraceBreak("asserts something in a branch")
+        _give_up("asserts something in a branch")
     flat = [[to_tensor(leaf) for leaf in nest.flatten(result, lists=True)] for result in results]
     for result in results[1:]:
         nest.assert_same_structure(results[0], result, lists=True)
     if any(len(leaves) == 0 for leaves in flat):
-        raise TraceBreak("branches without a result")
+        _give_up("branches without a result")
     made = native.switch_case(index, flat, mark)
     return nest.pack_like(results[0], list(made), lists=True)
 
@@ -82,7 +95,7 @@ def case(
 def _first_of(pairs: list[Any], default: Any) -> Any:
     if not pairs:
         if default is None:
-            raise TraceBreak("a case without a default, on traced values")
+            _give_up("a case without a default, on traced values")
         return default()
     (predicate, function), *rest = pairs
     if default is None and not rest:
@@ -159,11 +172,11 @@ def _while(
             for tensor, shape in zip(tensors, shapes, strict=True)
         ]
         state = nest.pack_like(values, parameters, lists=True)
-        with opaque.kept() as checks:
+        with opaque.kept() as checks, _no_effects("while_loop"):
             test = to_tensor(cond(*state))
             result = body(*state)
         if checks:
-            raise TraceBreak("asserts something in a loop")
+            _give_up("asserts something in a loop")
         result = list(result) if isinstance(result, (list, tuple)) else [result]
         after = [to_tensor(leaf) for leaf in nest.flatten(result, lists=True)]
         wider = [_common(shape, tensor._dims) for shape, tensor in zip(shapes, after, strict=True)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import itertools
 import threading
 import weakref
@@ -17,14 +16,26 @@ from spillway import modes, nest, opaque
 from spillway.errors import OutOfRangeError
 from spillway.native_ops import native
 from spillway.sessions import captures
+from spillway.sessions.arguments import (
+    PLAIN,
+    argument_of,
+    bound_to,
+    can_be_weak,
+    cast_to,
+    is_large,
+    is_object,
+    is_simple,
+    kind_of_call,
+    parameter_names,
+    result_of,
+    spec_of,
+)
 from spillway.sessions.variable import Variable
 from spillway.specs import TensorSpec
 from spillway.symbolic import TraceBreak
 from spillway.tensor_convert import is_tensor, to_tensor
 
 _MOST_TRACES = 64
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
-_WORTH_COMPUTING = 16 << 20  # larger lazy arguments stay lazy: fused with what the function does
 _eagerly = False
 _calls = itertools.count(1)
 
@@ -98,13 +109,13 @@ class Function:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Arguments become tensors, as in TensorFlow; so do the results."""
-        args, kwargs = nest.map_structure(_argument, (args, kwargs), lists=True)
+        args, kwargs = nest.map_structure(argument_of, (args, kwargs), lists=True)
         if self.input_signature is not None:
-            args = _bound(args, tuple(self.input_signature))
+            args = bound_to(args, tuple(self.input_signature))
         if _eagerly or opaque.tracing() or modes.graph() is not None or native.in_stage():
             return self._as_python(args, kwargs)
         leaves = nest.flatten((args, kwargs), lists=True)
-        if any((is_tensor(leaf) and leaf._symbolic) or _large(leaf) for leaf in leaves):
+        if any((is_tensor(leaf) and leaf._symbolic) or is_large(leaf) for leaf in leaves):
             return self._as_python(args, kwargs)
         trace = self._trace(args, kwargs, leaves)
         if trace.prepared is None:
@@ -121,20 +132,20 @@ class Function:
             made = self.func(*args, **kwargs)
         except StopIteration:  # of an iterator: a graph has no other way to end
             raise OutOfRangeError("End of sequence") from None
-        return nest.map_structure(_result, made, lists=True)
+        return nest.map_structure(result_of, made, lists=True)
 
     # ---- Traces
 
     def _trace(self, args: Any, kwargs: Any, leaves: list[Any]) -> Trace:
         specs = None if self.input_signature is None else tuple(self.input_signature)
-        key = _key(args, kwargs, leaves, specs)
+        key = kind_of_call(args, kwargs, leaves, specs)
         with self._lock:
             found = self._traces.get(key)
             if found is not None and all(ref() is not None for ref in found.alive):
                 self._traces.move_to_end(key)
                 return found
         trace = self._new_trace(args, kwargs, specs)
-        trace.alive = [weakref.ref(leaf) for leaf in leaves if _weak(leaf)]
+        trace.alive = [weakref.ref(leaf) for leaf in leaves if can_be_weak(leaf)]
         with self._lock:
             self._traced += 1
             self._traces[key] = trace
@@ -168,13 +179,13 @@ class Function:
     def _with_objects(self, args: Any, kwargs: Any) -> Any:
         """The function with what is neither tensor nor plain; None: that cannot be told apart."""
         objects = {}
-        names = list(_parameters(self.func))
+        names = list(parameter_names(self.func))
         for i, value in enumerate(args):
-            if not _simple(value):
+            if not is_simple(value):
                 if i >= len(names):
                     return None
                 objects[names[i]] = value
-        objects |= {name: value for name, value in kwargs.items() if not _simple(value)}
+        objects |= {name: value for name, value in kwargs.items() if not is_simple(value)}
         for value in objects.values():
             inside = nest.flatten(value, lists=True)
             if len(inside) != 1 or inside[0] is not value:
@@ -251,7 +262,7 @@ class ConcreteFunction:
         self.name = getattr(function, "__name__", "function")
         if not args and not kwargs and function.input_signature is not None:
             args = tuple(function.input_signature)
-        self.structured_input_signature = nest.map_structure(_spec, (args, kwargs), lists=True)
+        self.structured_input_signature = nest.map_structure(spec_of, (args, kwargs), lists=True)
         specs = [
             leaf
             for leaf in nest.flatten(self.structured_input_signature, lists=True)
@@ -261,11 +272,11 @@ class ConcreteFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls it; TypeError for tensors of another kind."""
-        args, kwargs = nest.map_structure(_argument, (args, kwargs), lists=True)
-        given = [leaf for leaf in nest.flatten((args, kwargs), lists=True) if not _is_object(leaf)]
+        args, kwargs = nest.map_structure(argument_of, (args, kwargs), lists=True)
+        given = [leaf for leaf in nest.flatten((args, kwargs), lists=True) if not is_object(leaf)]
         if len(given) == len(self._specs):
             for value, spec in zip(given, self._specs, strict=True):
-                _cast(value, spec)
+                cast_to(value, spec)
         return self._function(*args, **kwargs)
 
     @property
@@ -292,103 +303,11 @@ def _slot(leaf: Any, values: list[Any]) -> Any:
     if isinstance(leaf, Variable):
         leaf = leaf._as_tensor()
     if not is_tensor(leaf):
-        if not isinstance(leaf, (*_PLAIN, np.ndarray, np.generic)):
+        if not isinstance(leaf, (*PLAIN, np.ndarray, np.generic)):
             raise TraceBreak(f"returns a {type(leaf).__name__}")
         leaf = to_tensor(leaf)
     values.append(leaf)
     return Slot(len(values) - 1, TensorSpec(leaf._dims, leaf.dtype))
-
-
-# ---- Arguments
-
-
-def _argument(value: Any) -> Any:
-    return to_tensor(value) if isinstance(value, np.ndarray) else value
-
-
-def _result(value: Any) -> Any:
-    if isinstance(value, (bool, int, float, complex, str, bytes, np.ndarray, np.generic)):
-        return to_tensor(value)
-    return value
-
-
-def _large(leaf: Any) -> bool:
-    if not is_tensor(leaf) or leaf._known:
-        return False
-    shape = leaf.shape
-    if not shape.is_fully_defined():
-        return True
-    return bool(shape.num_elements() * max(1, leaf.dtype.size) > _WORTH_COMPUTING)
-
-
-def _is_object(leaf: Any) -> bool:
-    return not is_tensor(leaf) and not isinstance(leaf, (*_PLAIN, np.generic))
-
-
-def _weak(leaf: Any) -> bool:
-    if not _is_object(leaf):
-        return False
-    try:
-        weakref.ref(leaf)
-    except TypeError:
-        return False
-    return True
-
-
-def _simple(value: Any) -> bool:
-    """Whether it is a nest of tensors and plain values."""
-    return not any(_is_object(leaf) for leaf in nest.flatten(value, lists=True))
-
-
-def _parameters(function: Any) -> list[str]:
-    try:
-        found = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return [p.name for p in found if p.kind in plain]
-
-
-def _key(args: Any, kwargs: Any, leaves: list[Any], specs: Any) -> Any:
-    """What tells kinds of arguments apart: shapes and types of tensors, values of the rest."""
-    form = repr(nest.map_structure(lambda _: 0, (args, kwargs), lists=True))
-    kinds = []
-    number = 0
-    for leaf in leaves:
-        if is_tensor(leaf):
-            declared = specs is not None and number < len(specs)
-            kinds.append((leaf._dtype_name, None if declared else leaf._dims))
-            number += 1
-        elif isinstance(leaf, (*_PLAIN, np.generic)):
-            kinds.append((type(leaf), leaf if leaf == leaf else "nan"))
-        else:
-            kinds.append((type(leaf), id(leaf)))
-    return form, tuple(kinds)
-
-
-def _spec(value: Any) -> Any:
-    if is_tensor(value):
-        return TensorSpec(value._dims, value.dtype)
-    return value
-
-
-def _bound(args: tuple[Any, ...], signature: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments as tensors of the signature, which leaves out a method's object."""
-    first = max(len(args) - len(signature), 0)
-    bound = [_cast(arg, spec) for arg, spec in zip(args[first:], signature, strict=False)]
-    return (*args[:first], *bound)
-
-
-def _cast(value: Any, spec: Any) -> Any:
-    if not isinstance(spec, TensorSpec):
-        return value
-    tensor = value if is_tensor(value) else to_tensor(value, spec.dtype.name)
-    if not spec.is_compatible_with(tensor):
-        raise TypeError(
-            "Binding inputs to tf.function failed due to `Can not cast "
-            f"{TensorSpec.from_tensor(tensor)} to {spec}`."
-        )
-    return tensor
 
 
 def function(

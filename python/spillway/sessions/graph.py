@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -11,47 +10,15 @@ from types import CodeType
 from typing import Any
 
 from spillway import modes, tracked
-from spillway.lines import PACKAGE, describe
+from spillway.lines import describe
 from spillway.native_ops import native
-from spillway.sessions.operation import Operation, Source
-from spillway.sessions.scopes import Names, NameScope, words
+from spillway.sessions.naming import DEFAULTS, Written, base_of, frames, same_call, type_of
+from spillway.sessions.operation import Called, Effect, Operation, Source
+from spillway.sessions.scopes import Names, NameScope
 from spillway.tensor_convert import is_tensor
 
-# TensorFlow's names for ops where capitals do not tell.
-_TYPES = {
-    "constant": "Const",
-    "matmul": "MatMul",
-    "random_normal": "RandomStandardNormal",
-    "random_truncated_normal": "TruncatedNormal",
-    "parameter": "Placeholder",
-    "subtract": "Sub",
-    "multiply": "Mul",
-    "divide": "RealDiv",
-    "reduce_sum": "Sum",
-    "reduce_mean": "Mean",
-    "reduce_max": "Max",
-    "reduce_min": "Min",
-    "reduce_prod": "Prod",
-}
-_OPERATORS = {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv"}
-_DEFAULTS = ("Const", "case", "switch_case")  # names nobody gave
 _NODE_BYTES = 1024  # what a node and its handle take, about
 _CHARGED = 512  # nodes between two looks at the ledger
-
-
-class _Written:
-    """A node of a graph on its way to a name: which call of which function made it."""
-
-    __slots__ = ("at", "base", "call", "given", "held", "op", "scope")
-
-    def __init__(self, held: Any, op: str, scope: str) -> None:
-        self.held = held
-        self.op = op
-        self.scope = scope
-        self.base = ""
-        self.given = False
-        self.call = 0
-        self.at: tuple[int, ...] = ()
 
 
 class Graph:
@@ -73,7 +40,7 @@ class Graph:
         self._names = Names()
         self._lock = threading.RLock()
         self._finalized = False
-        self._waiting: list[_Written] = []  # for their names
+        self._waiting: list[Written] = []  # for their names
         self._operations: dict[str, Operation] = {}
         self._named: dict[int, Operation] = {}  # by serial of the node
         self._sources: dict[int, Source] = {}  # of parameters, by serial
@@ -81,6 +48,7 @@ class Graph:
         self._control_stack: list[tuple[Operation, ...]] = []
         self._lines: Counter[tuple[CodeType | None, int]] = Counter()
         self._nodes = 0
+        self._acting = 0  # operations that do more than compute
         self._collections: dict[str, list[Any]] = {}
         self._variables: dict[str, Any] = {}  # what get_variable made
         self._variable_scope: Any = None
@@ -149,7 +117,7 @@ class Graph:
     def _record(self, made: Any, op: str) -> Any:
         """Takes in what an op made; the caller is given the result."""
         self._may_change()
-        outer, user, at = _frames()
+        outer, user, at = frames()
         with self._lock:
             self._nodes += 1
             if self._nodes % _CHARGED == 0:
@@ -166,7 +134,7 @@ class Graph:
                 for tensor in tensors:
                     if tensor._symbolic:
                         self._controls[tensor._serial] = controls
-            given = isinstance(name, str) and name not in (*_DEFAULTS, function)
+            given = isinstance(name, str) and name not in (*DEFAULTS, function)
             if tensors and (given or tensors[0]._symbolic):
                 self._wait_for_name(tensors, op, name if given else None, outer, at)
         return tensors if isinstance(made, tuple) else tensors[0]
@@ -174,10 +142,10 @@ class Graph:
     def _wait_for_name(
         self, tensors: Any, op: str, name: str | None, outer: Any, at: tuple[int, ...]
     ) -> None:
-        written = _Written(tensors, op, self._names.scope)
+        written = Written(tensors, op, self._names.scope)
         written.given = name is not None
         function = "" if outer is None else outer.f_code.co_name
-        written.base = name or _base(op, function)
+        written.base = name or base_of(op, function)
         written.call = 0 if outer is None else id(outer)
         written.at = at
         self._waiting.append(written)
@@ -193,7 +161,7 @@ class Graph:
             start = 0
             while start < len(waiting):
                 end = start + 1
-                while end < len(waiting) and _same_call(waiting[end - 1], waiting[end]):
+                while end < len(waiting) and same_call(waiting[end - 1], waiting[end]):
                     end += 1
                 group = waiting[start:end]
                 last = group[-1]
@@ -205,13 +173,14 @@ class Graph:
                 self._enter(name, last)
                 start = end
 
-    def _enter(self, name: str, written: _Written) -> None:
+    def _enter(self, name: str, written: Written) -> None:
         operation = Operation(self, name, type_of(written.op), tuple(written.held))
         operation._controls = self._controls.get(written.held[0]._serial, ())
         self._add(operation)
 
     def _add(self, operation: Operation) -> None:
         """Takes in an operation that has its name."""
+        self._acting += isinstance(operation, (Called, Effect))
         self._operations[operation.name] = operation
         for tensor in operation.outputs:
             self._named[tensor._serial] = operation
@@ -220,6 +189,18 @@ class Graph:
         """A name of its own in the scope that is open, behind all that was written before."""
         self._settle()
         return self._names.unique(self._names.scope + base)
+
+    @contextlib.contextmanager
+    def _without_effects(self, what: str) -> Iterator[None]:
+        """Refuses what would run whether its branch is taken or not."""
+        before = self._acting
+        yield
+        if self._acting != before:
+            raise NotImplementedError(
+                f"{what}: in a graph a branch or loop body can neither set a variable nor call a "
+                "Python function. Let it give the value, and set the variable outside: "
+                "v.assign(tf.cond(...))"
+            )
 
     def _source(self, source: Source) -> None:
         """Takes in a parameter and where its value comes from."""
@@ -327,52 +308,11 @@ class Graph:
         """Never reached."""
 
 
-def _same_call(before: _Written, after: _Written) -> bool:
-    return after.call != 0 and before.call == after.call and after.at > before.at
-
-
 def _nearest(name: str, known: dict[str, Any]) -> str:
     import difflib
 
     near = difflib.get_close_matches(name, known, 1, 0.5)
     return f" The nearest is '{near[0]}'." if near else ""
-
-
-def type_of(op: str) -> str:
-    """TensorFlow's name of an op, or ours with capitals.
-
-    >>> type_of("matmul"), type_of("reverse_sequence")
-    ('MatMul', 'ReverseSequence')
-    """
-    return _TYPES.get(op) or "".join(words(op))
-
-
-def _base(op: str, function: str) -> str:
-    """What an op is called when nobody named it: by the function that was called."""
-    if function.startswith("__"):
-        return _OPERATORS.get(op, op)
-    if function in ("normal", "uniform", "truncated_normal"):
-        return f"random_{function}" if function != "truncated_normal" else function
-    return type_of(op)
-
-
-def _frames() -> tuple[Any, Any, tuple[int, ...]]:
-    """The function of this package that the user called, the user's frame, the way between them.
-
-    The way only goes on within one call, so that two nodes of the same call can be told from those
-    of two.
-    """
-    frame: Any = sys._getframe(2)
-    outer = None
-    way: list[int] = []
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if not file.startswith(PACKAGE) and not file.startswith("<spillway"):
-            return outer, frame, tuple(reversed(way))
-        outer = frame
-        way.append(frame.f_lasti)
-        frame = frame.f_back
-    return outer, None, tuple(reversed(way))
 
 
 # ---- The default graph

@@ -122,8 +122,8 @@ class variable_scope:  # noqa: N801  (TensorFlow's own name)
         scope = VariableScope(
             full,
             reuse,
-            self._initializer or inherited.initializer,
-            self._dtype or inherited.dtype,
+            inherited.initializer if self._initializer is None else self._initializer,
+            inherited.dtype if self._dtype is None else self._dtype,
         )
         names = NameScope(last) if self._with_names and last else None
         if names is not None:
@@ -190,11 +190,13 @@ def get_variable(
             f"Variable {full} does not exist, or was not created with tf.get_variable(). Did you "
             "mean to set reuse=tf.AUTO_REUSE in VarScope?"
         )
+    dtype = scope.dtype if dtype is None else dtype
+    initializer = scope.initializer if initializer is None else initializer
     made = Variable(
-        _start(full, shape, dtype or scope.dtype, initializer or scope.initializer),
+        _start(full, shape, dtype, initializer),
         trainable,
         validate_shape,
-        dtype=dtype or scope.dtype,
+        dtype=dtype,
         constraint=constraint,
         collections=collections,
         _full_name=full,

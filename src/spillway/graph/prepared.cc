@@ -5,6 +5,7 @@
 
 #include "spillway/graph/evaluate.h"
 #include "spillway/graph/interpret.h"
+#include "spillway/graph/random_source.h"
 #include "spillway/graph/refusal.h"
 #include "spillway/graph/spilled.h"
 
@@ -43,6 +44,17 @@ Status all_given(std::span<const Scheduled> order, std::span<const Operand> resu
     if (missing(result)) return report(result);
   }
   return {};
+}
+
+// The attributes of an op that draws for each row, for the one row of a call.
+Attrs drawn_in(const Call& call, const Attrs& attrs) {
+  const RandomSource source = source_of(attrs, Shape());
+  Attrs out;
+  for (const auto& [name, value] : attrs.items()) {
+    if (name != "per_row" && name != "seed2") out.set(name, value);
+  }
+  out.set("seed2", Attr(static_cast<std::int64_t>(row_stream(source, call, 0))));
+  return out;
 }
 
 }  // namespace
@@ -113,18 +125,44 @@ Status Prepared::told(Status status) const {
   return status;
 }
 
+Result<std::vector<Operand>> Prepared::bound(std::span<const Tensor> values,
+                                             const Call& call) const {
+  Rewiring rewiring;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const NodePtr& parameter = graph_->parameters()[i];
+    rewiring.replace({parameter, 0}, {Node::constant(values[i], parameter->site()), 0});
+  }
+  for (const Scheduled& each : graph_->order()) {
+    if (!each.node->attrs().get_or("per_row", false)) {
+      SW_RETURN_IF_ERROR(rewiring.run({&each, 1}));
+      continue;
+    }
+    SW_ASSIGN(NodePtr drawn, Node::make(each.node->op(), rewiring.moved(each.inputs),
+                                        drawn_in(call, each.node->attrs()), each.node->site()));
+    rewiring.replace({each.node, 0}, {std::move(drawn), 0});
+  }
+  return rewiring.moved(graph_->results());
+}
+
+Result<std::vector<Tensor>> Prepared::evaluated(std::span<const Tensor> values, const Call& call,
+                                                const AccountPtr& account, Buffer::Ask ask) const {
+  SW_ASSIGN(const std::vector<Operand> roots, bound(values, call));
+  SW_RETURN_IF_ERROR(evaluate(roots, account, ask));
+  std::vector<Tensor> out;
+  out.reserve(roots.size());
+  for (const Operand& root : roots) out.push_back(*root.value());
+  return out;
+}
+
 Result<std::vector<Tensor>> Prepared::run(std::span<const Tensor> values, const Call& call,
                                           const AccountPtr& account, Buffer::Ask ask) {
   const std::size_t limit = Budget::process().limit();
-  std::vector<Operand> made;  // results that take memory of their own
+  std::size_t made = 0;  // by results that take memory of their own
   for (const Operand& result : graph_->results()) {
-    if (!result.node->evaluated() && !is_parameter(result) && result.spec().shape.fully_known()) {
-      made.push_back(result);
-    }
+    if (result.node->evaluated() || is_parameter(result)) continue;
+    if (result.spec().shape.fully_known()) made += std::min(bytes_of(result.spec()), limit + 1);
   }
-  if (const std::size_t bytes = bytes_of(made); bytes > limit) {
-    return told(too_large(graph_->order(), made, bytes, limit));
-  }
+  if (made > limit) return evaluated(values, call, account, ask);
   auto planned = plan_for(values, account);
   if (!planned.ok()) return told(std::move(planned).status());
   if (planned.value() == nullptr) {
@@ -133,9 +171,8 @@ Result<std::vector<Tensor>> Prepared::run(std::span<const Tensor> values, const 
     return done;
   }
   const Plan& plan = *planned.value();
-  const std::size_t needed = plan.result_bytes() + plan.arena_bytes();
-  if (needed > limit && !made.empty()) {
-    return told(too_large(graph_->order(), made, needed, limit));
+  if (plan.result_bytes() + plan.arena_bytes() > limit) {
+    return evaluated(values, call, account, ask);
   }
   std::vector<Tensor> rows;
   rows.reserve(values.size());

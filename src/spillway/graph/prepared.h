@@ -21,9 +21,13 @@ class Prepared {
                                                 const AccountPtr& account);
 
   // One value for each of `given`, one for each result; `call` is what random ops draw from. What
-  // cannot fit is refused with the numbers before anything runs.
+  // does not fit as one plan is left to evaluate(), which refuses with the numbers what cannot.
   Result<std::vector<Tensor>> run(std::span<const Tensor> values, const Call& call,
                                   const AccountPtr& account, Buffer::Ask ask);
+
+  // The results for these values as nodes of their own that evaluate() takes, with the very numbers
+  // a run would draw.
+  Result<std::vector<Operand>> bound(std::span<const Tensor> values, const Call& call) const;
 
   std::size_t plans() const;
   // They are made again when they are needed.
@@ -37,6 +41,8 @@ class Prepared {
   explicit Prepared(GraphPtr graph) : graph_(std::move(graph)) {}
   Result<std::shared_ptr<const Plan>> plan_for(std::span<const Tensor> values,
                                                const AccountPtr& account);
+  Result<std::vector<Tensor>> evaluated(std::span<const Tensor> values, const Call& call,
+                                        const AccountPtr& account, Buffer::Ask ask) const;
   // The error of what runs, with the line that wrote it.
   Status told(Status status) const;
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "spillway/graph/evaluate.h"
 #include "spillway/testing/op_call.h"
 #include "spillway/testing/pipelines.h"
 
@@ -73,6 +74,29 @@ TEST(Prepared, EachRunDrawsAnew) {
   };
   EXPECT_EQ(drawn(3), drawn(3));
   EXPECT_NE(drawn(3), drawn(4));
+}
+
+TEST(Prepared, BoundToValuesItGivesTheVeryNumbersOfTheRun) {
+  const graph::Attrs attrs{{"shape", Shape({3})},
+                           {"dtype", DType::kInt64},
+                           {"minval", std::int64_t{0}},
+                           {"maxval", std::int64_t{1000}},
+                           {"seed", std::int64_t{1}},
+                           {"seed2", std::int64_t{2}},
+                           {"per_row", true}};
+  const Operand x = parameter(Shape({3}));
+  const Operand drawn = op("random_uniform_int", {}, attrs);
+  const Operand sum = op("add", {op("multiply", {x, x}), drawn});
+  auto prepared = Prepared::make({x}, {sum, drawn, x}, op_account()).value();
+  const std::vector<Tensor> values = {i64s({1, 2, 3})};
+  for (const std::int64_t number : {0, 7}) {
+    const auto ran = run(*prepared, values, number).value();
+    const auto bound = prepared->bound(values, {number, 0}).value();
+    ASSERT_TRUE(graph::evaluate(bound, op_account()).ok());
+    for (std::size_t i = 0; i < ran.size(); ++i) {
+      EXPECT_EQ(items_in<std::int64_t>(ran[i]), items_in<std::int64_t>(*bound[i].value())) << i;
+    }
+  }
 }
 
 TEST(Prepared, WhatCannotFitIsRefusedBeforeItRuns) {

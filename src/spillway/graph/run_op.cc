@@ -208,6 +208,11 @@ Result<std::vector<Tensor>> run_op(const OpDef& op, std::span<const Tensor> inpu
     inferred = std::move(infer.outputs());
     known = inferred;
   }
+  for (const Spec& spec : known) {
+    if (spec.shape.fully_known()) continue;
+    // All values are known: what is unknown still comes from an operand of the wrong kind.
+    return invalid_argument("no shape follows from operands of these types and ranks");
+  }
   if (op.view) return std::vector<Tensor>{inputs[0].reshaped(known[0].shape)};
   std::vector<Tensor> outputs;
   outputs.reserve(known.size());

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from spillway import nest
+from spillway.sessions.dataset_iterator import GraphIterator
 from spillway.specs import DatasetSpec, OptionalSpec
 from spillway.tensor import Tensor
 from spillway.tf import _names
@@ -17,7 +18,24 @@ from spillway.tf.data.dataset import Dataset
 from spillway.tf.data.iterator import Iterator
 from spillway.tf.data.optional import Optional
 
-__all__ = ["Dataset", "get_output_classes", "get_output_shapes", "get_output_types"]
+__all__ = [
+    "Dataset",
+    "get_output_classes",
+    "get_output_shapes",
+    "get_output_types",
+    "make_initializable_iterator",
+    "make_one_shot_iterator",
+]
+
+
+def make_one_shot_iterator(dataset: Dataset) -> GraphIterator:
+    """An iterator over one pass, for graphs and outside them."""
+    return GraphIterator(dataset, True)
+
+
+def make_initializable_iterator(dataset: Dataset, shared_name: str | None = None) -> GraphIterator:
+    """An iterator that begins when its `initializer` runs."""
+    return GraphIterator(dataset, False)
 
 
 def get_output_classes(dataset_or_iterator: Dataset | Iterator) -> Any:
