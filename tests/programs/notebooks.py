@@ -23,6 +23,7 @@ _HOW = (
     "With `import tensorflow as tf` it is the same program for TensorFlow."
 )
 _SHORT = " This is its short form, with fewer elements."
+_CELL = re.compile(r"/\S*/ipykernel_\d+/\d+\.py")
 _FRAME = re.compile(r"(?m)^(?:File )?\S*?/(?:site-packages|lib/python3\.\d+)/")
 
 
@@ -93,7 +94,8 @@ def _scrubbed(output: dict[str, Any], folder: Path) -> dict[str, Any]:
     def clean(text: str) -> str:
         for place in (f"{driver.ROOT / 'python'}/", f"{folder}/", f"{driver.ROOT}/"):
             text = text.replace(place, "")
-        return _FRAME.sub("File ", text.replace(sys.prefix + "/", ""))
+        text = _CELL.sub("<cell>", text.replace(sys.prefix + "/", ""))
+        return _FRAME.sub("File ", text)
 
     return {
         key: [clean(line) for line in value] if isinstance(value, list) else clean(value)
