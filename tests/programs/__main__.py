@@ -60,7 +60,7 @@ def main() -> int:
         if given.notebooks:
             from tests.programs.notebooks import write
 
-            return write(chosen, given.limit, folder)
+            return write(chosen, given.limit, folder, given.short)
         library = "tensorflow" if given.tensorflow else "spillway"
         seconds = given.seconds or SECONDS[library]
         outcomes = []

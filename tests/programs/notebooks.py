@@ -22,16 +22,18 @@ _HOW = (
     "with a hard limit of {limit} MiB. The files it reads: `python -m tests.programs --data DIR`. "
     "With `import tensorflow as tf` it is the same program for TensorFlow."
 )
+_SHORT = " This is its short form, with fewer elements."
+_CELL = re.compile(r"/\S*/ipykernel_\d+/\d+\.py")
 _FRAME = re.compile(r"(?m)^(?:File )?\S*?/(?:site-packages|lib/python3\.\d+)/")
 
 
-def write(programs: list[Program], limit: int, folder: Path) -> int:
+def write(programs: list[Program], limit: int, folder: Path, short: bool = False) -> int:
     """One notebook for each; 0 when every kernel lived to the end of its own."""
     OUT.mkdir(parents=True, exist_ok=True)
     dead = 0
     for program in programs:
         with fenced_kernel("spillway", limit, folder) as kernel:
-            book = _notebook(kernel, program, limit, folder)
+            book = _notebook(kernel, program, limit, folder, short)
             alive = kernel.alive
         name = program.file.removeprefix("p").removesuffix(".py") + ".ipynb"
         (OUT / name).write_text(json.dumps(book, indent=1, ensure_ascii=False) + "\n")
@@ -40,12 +42,16 @@ def write(programs: list[Program], limit: int, folder: Path) -> int:
     return 1 if dead else 0
 
 
-def _notebook(kernel: FencedKernel, program: Program, limit: int, folder: Path) -> dict[str, Any]:
+def _notebook(
+    kernel: FencedKernel, program: Program, limit: int, folder: Path, short: bool
+) -> dict[str, Any]:
     cells, count = [], 0
-    for place, cell in enumerate(program.cells()):
+    for place, cell in enumerate(program.cells(short=short)):
         if cell.kind == "markdown":
             text = re.sub(r"(?m)^# ?", "", cell.text)
-            text += "\n\n" + _HOW.format(file=program.file, limit=limit >> 20) if place == 0 else ""
+            if place == 0:
+                text += "\n\n" + _HOW.format(file=program.file, limit=limit >> 20)
+                text += _SHORT if short and program.short else ""
             cells.append(_cell(place, "markdown", text))
             continue
         count += 1
@@ -88,7 +94,8 @@ def _scrubbed(output: dict[str, Any], folder: Path) -> dict[str, Any]:
     def clean(text: str) -> str:
         for place in (f"{driver.ROOT / 'python'}/", f"{folder}/", f"{driver.ROOT}/"):
             text = text.replace(place, "")
-        return _FRAME.sub("File ", text.replace(sys.prefix + "/", ""))
+        text = _CELL.sub("<cell>", text.replace(sys.prefix + "/", ""))
+        return _FRAME.sub("File ", text)
 
     return {
         key: [clean(line) for line in value] if isinstance(value, list) else clean(value)

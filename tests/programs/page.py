@@ -21,10 +21,12 @@ Written by `./run programs --page` from what `./run programs`, with and without 
 measured last. Each program (`tests/programs/sources`; as notebooks with outputs:
 [examples/programs](../examples/programs)) runs in a real Jupyter kernel in a memory cgroup with a
 hard limit, cell by cell, twice in the same kernel (again where the second left more), and once in
-another that is interrupted half-way. What TensorFlow 2.21 runs differs by the import line
-only; it has 120 s for a program. **Bold**: the end is of no use, that is, neither the result nor
-an error that names what is wrong. Peak is the kernel's resident memory; of one that was killed, its
-cgroup's. Times leave out the import.
+another that is interrupted half-way. What TensorFlow 2.21 runs differs by the import line only; a
+program that has not ended after `--seconds` (120 for TensorFlow) is interrupted. **Bold**: the end
+is of no use, that is, neither the result nor an error that names what is wrong. Peak is the
+kernel's resident memory; of one that was killed, its cgroup's. Times leave out the import; on a
+busy machine they are long, and so is the time to hear Ctrl-C, of which a bare `while` loop's is
+told beside it.
 """
 _PLACES = re.compile(r"(?:/\S*)?/(?=(?:spillway|ipykernel_\d+|site-packages)/)")
 _MARKS = re.compile(r"(<!-- programs -->)\n.*?(<!-- /programs -->)", re.DOTALL)
