@@ -28,11 +28,10 @@ from spillway.building import (
     cycle_length as default_cycle_length,
 )
 from spillway.dtypes import as_dtype
-from spillway.explain import Explanation
 from spillway.file_sources import FileSources
-from spillway.forecast import Forecast
+from spillway.handover.methods import HandOver
+from spillway.inspection import Inspection
 from spillway.options import Options
-from spillway.problems import Problems
 from spillway.report import Report
 from spillway.specs import DatasetSpec, OptionalSpec, TensorSpec
 from spillway.structures import from_structure, to_structure
@@ -45,7 +44,7 @@ _READ_AHEAD_NS = 1_000_000
 _FIRST = threading.Lock()
 
 
-class Dataset(FileSources, Operators):
+class Dataset(FileSources, HandOver, Inspection, Operators):
     """A pipeline: made by its sources and methods, run by iterating over it.
 
     >>> import spillway as sw
@@ -63,32 +62,6 @@ class Dataset(FileSources, Operators):
         self._access: _native.Access | None = None
 
     # ---- Looking at it
-
-    def explain(self) -> Explanation:
-        """What runs natively, what as Python and why, with the line; what is fused, and what the
-        last pass shrank or spilled.
-
-        >>> import spillway as sw
-        >>> print(sw.Dataset.range(3).map(lambda x: print(x)).explain())  # doctest: +ELLIPSIS
-        range...
-        map                Python...
-            <lambda> runs as Python: ...calls print, which may have effects
-        """
-        last = [] if self._last is None else Audit.of(self._last.facts()).stages
-        return Explanation(self._node, last)
-
-    def forecast(self) -> Forecast:
-        """What each stage will hold, before anything runs: no function is called, nothing read.
-
-        >>> import spillway as sw
-        >>> with sw.configure(memory_limit="64MiB"):
-        ...     made = sw.Dataset.random(seed=1).take(10**7).shuffle(10**7, seed=2).forecast()
-        >>> made.fits, made.outcome
-        (False, 'spills')
-        """
-        from spillway.stage_forecast import forecast_dataset
-
-        return forecast_dataset(self)
 
     @property
     def element_spec(self) -> Any:
@@ -209,45 +182,6 @@ class Dataset(FileSources, Operators):
         self._refuse_datasets()
         return iter(self)
 
-    def to_torch(self) -> Any:
-        """The elements as torch's tensors: an `IterableDataset` that needs no DataLoader.
-
-        Tensors are yours alone, to be written to; most show the engine's bytes without a copy,
-        which stay charged while a tensor holds them. Strings stay bytes. With a `DataLoader`,
-        `num_workers` is 0 and `batch_size` None (docs/handover.md)::
-
-            for x, y in ds.batch(32).to_torch():
-                loss = step(model, x, y)
-        """
-        from spillway.handover import torch_tensors
-
-        return torch_tensors.handed_over(self)
-
-    def to_jax(self) -> Any:
-        """The elements as JAX's arrays, to be iterated over as often as you like.
-
-        On the CPU most arrays show the engine's bytes without a copy, which stay charged while JAX
-        holds them. Strings stay bytes (docs/handover.md)::
-
-            for x, y in ds.batch(32).to_jax():
-                params = step(params, x, y)
-        """
-        from spillway.handover import jax_arrays
-
-        return jax_arrays.handed_over(self)
-
-    def to_tf(self) -> Any:
-        """A real `tf.data.Dataset` of TensorFlow's, with this `element_spec`.
-
-        Every pass of TensorFlow's is one of this dataset's. An error keeps its text on the way
-        (docs/handover.md)::
-
-            model.fit(ds.batch(32).to_tf(), epochs=2)
-        """
-        from spillway.handover import tensorflow_dataset
-
-        return tensorflow_dataset.handed_over(self)
-
     def _refuse_datasets(self) -> None:
         for leaf in nest.flatten(self.element_spec):
             if isinstance(leaf, DatasetSpec | OptionalSpec):
@@ -255,51 +189,6 @@ class Dataset(FileSources, Operators):
                     "`tf.data.Dataset.as_numpy_iterator()` is not supported for datasets that "
                     f"produce values of type {type(leaf).__name__}"
                 )
-
-    def audit(self) -> Audit:
-        """What became of every element in the last pass over this very dataset."""
-        if self._last is None:
-            raise RuntimeError("audit: this dataset was not iterated yet")
-        return Audit.of(self._last.facts())
-
-    def report(self) -> Report:
-        """What every stage of the last pass did, waited for and held; what would help.
-
-        `.save("report.html")` is one page with the memory over time, `.save("trace.json")` a trace
-        for Perfetto (docs/report.md).
-        """
-        if self._last is None:
-            raise RuntimeError("report: this dataset was not iterated yet")
-        return Report.of(self._last.facts(), self._last.timeline(), self._node)
-
-    def check(
-        self,
-        progress: bool | None = None,
-        text: str | None = None,
-        manifest: str | os.PathLike[str] | None = None,
-        output: str | os.PathLike[str] | None = None,
-        resume: bool = False,
-    ) -> Problems:
-        """Reads, decodes and runs everything once, on all cores: the bad files, before training.
-
-        Every element of the sources goes through every function; shuffle, repeat, batch, cache and
-        prefetch are left out, and nothing is skipped, whatever `on_error` says (docs/check.md).
-
-        `text="utf-8"` also looks at the files the sources name: empty, NUL, not UTF-8, cut inside a
-        character. `manifest`: a file of sizes or SHA-256 sums. `output`: every problem is written
-        there as it is found, and `resume=True` goes on where an interrupted check was. `progress`:
-        None shows a bar on a terminal and in a notebook.
-
-        >>> import spillway as sw
-        >>> ds = sw.Dataset.range(4).map(lambda x: 12 // x).shuffle(4).batch(2)
-        >>> ds.check()  # doctest: +ELLIPSIS
-        1 problem, 4 elements checked
-          file  offset  element  reason
-          -     -       0        map#1, ...: Integer division by zero
-        """
-        from spillway.check import check_dataset
-
-        return check_dataset(self, progress, text, manifest, output, resume)
 
     def get_single_element(self) -> Any:
         """The only element; InvalidArgumentError when there are none or more."""

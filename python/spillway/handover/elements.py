@@ -18,8 +18,9 @@ from spillway import nest
 from spillway.specs import DatasetSpec, OptionalSpec
 
 if TYPE_CHECKING:
-    from spillway.audit import Audit, Report
+    from spillway.audit import Audit
     from spillway.dataset import Dataset
+    from spillway.report import Report
 
 
 def framework(method: str, package: str, install: str) -> Any:
