@@ -9,6 +9,7 @@ class of an error. `recorded()` is what TensorFlow 2.21 gave.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 from collections.abc import Callable
@@ -543,7 +544,6 @@ def recorded() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    import tensorflow  # type: ignore[import-untyped]
-
+    tensorflow = importlib.import_module("tensorflow")
     lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in run(tensorflow).items()]
     print("{\n" + ",\n".join(lines) + "\n}")

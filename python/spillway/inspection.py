@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from spillway import _native
 from spillway.audit import Audit
@@ -11,6 +11,9 @@ from spillway.explain import Explanation
 from spillway.forecast import Forecast
 from spillway.problems import Problems
 from spillway.report import Report
+
+if TYPE_CHECKING:
+    from spillway.dataset import Dataset
 
 
 class Inspection:
@@ -45,7 +48,7 @@ class Inspection:
         """
         from spillway.stage_forecast import forecast_dataset
 
-        return forecast_dataset(self)
+        return forecast_dataset(cast("Dataset", self))
 
     def audit(self) -> Audit:
         """What became of every element in the last pass over this very dataset."""
@@ -90,4 +93,4 @@ class Inspection:
         """
         from spillway.check import check_dataset
 
-        return check_dataset(self, progress, text, manifest, output, resume)
+        return check_dataset(cast("Dataset", self), progress, text, manifest, output, resume)

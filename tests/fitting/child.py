@@ -77,7 +77,8 @@ def one(seed: int, folder: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    first, count, folder, report = (*map(int, sys.argv[1:3]), *map(Path, sys.argv[3:5]))
+    first, count = int(sys.argv[1]), int(sys.argv[2])
+    folder, report = Path(sys.argv[3]), Path(sys.argv[4])
     with report.open("w") as out:
         for seed in range(first, first + count):
             print(json.dumps(one(seed, folder)), file=out, flush=True)

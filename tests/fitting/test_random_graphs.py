@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.ceiling.harness import BESIDE, MIB, ROOT, Group, _entrance, fence
+from tests.ceiling.harness import BESIDE, MIB, ROOT, Group, entrance, fence
 
 pytestmark = [
     pytest.mark.cgroup,
@@ -40,7 +40,7 @@ def facts(first: int, count: int, limit: int, folder: Path, fenced: bool) -> lis
         [*command, str(folder), str(report)],
         cwd=ROOT,
         env=environment,
-        preexec_fn=_entrance(group, limit + BESIDE if fenced else 0),
+        preexec_fn=entrance(group, limit + BESIDE if fenced else 0),
         capture_output=True,
         text=True,
         check=False,

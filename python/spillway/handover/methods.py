@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from spillway.dataset import Dataset
 
 
 class HandOver:
@@ -22,7 +25,7 @@ class HandOver:
         """
         from spillway.handover import torch_tensors
 
-        return torch_tensors.handed_over(self)
+        return torch_tensors.handed_over(cast("Dataset", self))
 
     def to_jax(self) -> Any:
         """The elements as JAX's arrays, to be iterated over as often as you like.
@@ -35,7 +38,7 @@ class HandOver:
         """
         from spillway.handover import jax_arrays
 
-        return jax_arrays.handed_over(self)
+        return jax_arrays.handed_over(cast("Dataset", self))
 
     def to_tf(self) -> Any:
         """A real `tf.data.Dataset` of TensorFlow's, with this `element_spec`.
@@ -47,4 +50,4 @@ class HandOver:
         """
         from spillway.handover import tensorflow_dataset
 
-        return tensorflow_dataset.handed_over(self)
+        return tensorflow_dataset.handed_over(cast("Dataset", self))
