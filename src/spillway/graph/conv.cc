@@ -10,10 +10,10 @@ namespace {
 // Measured on Zen 3 (32 KiB of L1, 512 KiB of L2).
 constexpr std::int64_t kDepthBytes = 1024;        // of a patch at a time
 constexpr std::int64_t kPanelBytes = 384 * 1024;  // of the kernel, in L2
-constexpr std::int64_t kNearBytes = 512;          // rows of the kernel this short need no copy
-constexpr std::int64_t kFewPixels = 32;           // use the kernel too few times to copy it
-constexpr std::int64_t kShortRun = 64;            // items too few to be read where they lie
-constexpr std::int64_t kPartSide = 256;           // of shorter parts too much is copied twice
+constexpr std::int64_t kNearBytes = 192;  // rows this short need no copy; 256 share few sets
+constexpr std::int64_t kFewPixels = 32;   // use the kernel too few times to copy it
+constexpr std::int64_t kShortRun = 64;    // items too few to be read where they lie
+constexpr std::int64_t kPartSide = 256;   // of shorter parts too much is copied twice
 // The largest tile of any level, in items.
 constexpr std::int64_t kTileRows = 8;
 constexpr std::int64_t kTileColumns = 48;
