@@ -65,7 +65,15 @@ def main() -> int:
         seconds = given.seconds or SECONDS[library]
         outcomes = []
         for program in chosen:
-            outcome = run(program, library, given.limit, folder, short=given.short, seconds=seconds)
+            outcome = run(
+                program,
+                library,
+                given.limit,
+                folder,
+                short=given.short,
+                seconds=seconds,
+                once=given.once,
+            )
             outcomes.append(outcome)
             print(table.as_text([outcome]), flush=True)
     keep(outcomes, given.short)

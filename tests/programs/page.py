@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.kernel.driver import ROOT
 from tests.programs import table
-from tests.programs.catalogue import BY_KEY
+from tests.programs.catalogue import BY_KEY, PROGRAMS
 from tests.programs.running import MIB
 
 PAGE = ROOT / "docs" / "programs.md"
@@ -72,7 +72,9 @@ def _counts(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> str:
         if rows:
             useful = sum(row["useful"] for row in rows)
             alive = sum(row["alive"] for row in rows)
-            told.append(f"{name}: {useful} of {len(rows)} useful ends, {alive} live kernels")
+            missing = len(PROGRAMS) - len(rows)
+            ran = f"{len(rows)} run" + (f" ({missing} not run)" if missing else "")
+            told.append(f"{name}: {useful} useful ends of {ran}, {alive} live kernels")
     return "; ".join(told) + "."
 
 

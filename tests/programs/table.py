@@ -6,6 +6,7 @@ import dataclasses
 import re
 from typing import Any
 
+from tests.programs.catalogue import PROGRAMS
 from tests.programs.running import MIB, Outcome
 
 _ENDS = {
@@ -118,13 +119,12 @@ def as_markdown(rows: list[dict[str, Any]]) -> str:
 
 
 def beside(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> str:
-    """Two libraries' JSON as one table: what each came to."""
-    by_key = {row["key"]: row for row in theirs}
+    """Two libraries' JSON as one table: what each came to. What was not run is told, too."""
+    rows = [{row["key"]: row for row in side} for side in (theirs, ours)]
     out = ["| program | TensorFlow | Spillway |", "|---|---|---|"]
-    for row in ours:
-        other = by_key.get(row["key"])
-        cells = [f"{row['key']} {row['about']}"]
-        cells += [_told(other) if other else "not run", _told(row)]
+    for program in PROGRAMS:
+        told = [_told(side[program.key]) if program.key in side else "not run" for side in rows]
+        cells = [f"{program.key} {program.about}", *told]
         out.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(out) + "\n"
 
