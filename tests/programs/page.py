@@ -48,8 +48,7 @@ def write() -> int:
         out += _seen(row, other)
     PAGE.write_text("\n".join(out).rstrip() + "\n")
     print(PAGE.relative_to(ROOT))
-    for name in ("README.md", "README.draft.md"):
-        _put_table(ROOT / name, f"{_counts(ours, theirs)}\n\n{table.beside(ours, theirs)}")
+    _put_table(ROOT / "README.md", f"{_counts(ours, theirs)}\n\n{table.beside(ours, theirs)}")
     return 0
 
 
