@@ -49,7 +49,8 @@ class Rows {
   virtual bool reads() const { return false; }
   // Rows that must be made together, so that the bits are those of the whole.
   virtual std::int64_t least() const { return 1; }
-  // Rows at a time for which weights that all rows share are used often enough to be worth fetching.
+  // Rows at a time for which weights that all rows share are used often enough to be worth
+  // fetching.
   virtual std::int64_t many() const { return 1; }
   // Whether more rows at a time save passes over something else.
   virtual bool wants_many() const { return false; }
