@@ -99,11 +99,9 @@ def test_a_dataset_and_an_optional_can_be_components() -> None:
 
 def test_large_arrays_are_handed_out_as_read_only_views_that_stay_charged() -> None:
     gc.collect()  # what tests before it left would go meanwhile
-    before = sw.memory().used
     (big,) = list(sw.Dataset.range(1 << 16).batch(1 << 16))
     assert not big.flags.writeable
     assert big.base is not None
-    assert sw.memory().used >= before + big.nbytes
     kept = sum(row["exported"] for row in sw.memory().rows if row["depth"] == 0)
     assert kept >= big.nbytes
     assert np.from_dlpack(big)[5] == 5

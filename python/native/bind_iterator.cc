@@ -514,12 +514,12 @@ nb::dict glance(const Consumer& consumer) {
   const Run& run = consumer.run();
   std::int64_t skipped = 0;
   std::int64_t failed = 0;
-  const Stage* slowest = nullptr;
+  const Stage* slowest = run.stages().front().get();  // the source: every run has one
   for (const StagePtr& stage : run.stages()) {
     const StageStats& stats = stage->stats();
     skipped += stats.skipped.rows;
     failed += stats.failed.rows;
-    if (slowest == nullptr || stats.busy_ns > slowest->stats().busy_ns) slowest = stage.get();
+    if (stats.busy_ns > slowest->stats().busy_ns) slowest = stage.get();
   }
   nb::dict out;
   out["position"] = consumer.position();

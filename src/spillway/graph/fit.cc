@@ -204,7 +204,7 @@ Result<std::size_t> Fit::held(const Step& step, std::int64_t rows) {
 
 // As few slices as fit; smaller ones where nothing is gained by size and the caches are.
 Status Fit::choose_cut(Step& step, std::size_t alive) const {
-  Rows& rows = *step.rows;
+  const Rows& rows = *step.rows;
   const std::int64_t count = rows.count();
   if (rows.in_memory() && step.kind == Kind::kFold) {  // taken where it lies
     step.cut = {count, 1};

@@ -67,6 +67,7 @@ Status Fit::run_fold(Step& step, const Paying& paying) {
 
 Status Fit::run_op_step(Step& step, const Paying& paying) {
   std::vector<Tensor> inputs;
+  inputs.reserve(step.inputs.size());
   for (const Operand& input : step.inputs) inputs.push_back(value_of(input));
   const Node& node = *step.operand.node;
   SW_ASSIGN(std::vector<Tensor> outputs,
@@ -115,6 +116,7 @@ Status Fit::run_steps(std::size_t begin, std::size_t end, const Paying& paying) 
 Result<std::vector<Tensor>> Fit::run(const Paying& paying) {
   SW_RETURN_IF_ERROR(run_steps(0, steps_.size(), paying));
   std::vector<Tensor> values;
+  values.reserve(roots_.size());
   for (const Operand& root : roots_) values.push_back(value_of(root));
   return values;
 }

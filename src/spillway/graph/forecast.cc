@@ -26,7 +26,7 @@ Status save_npy(const Operand& root, const std::string& path, const AccountPtr& 
                 Buffer::Ask ask) {
   const Operand roots[] = {root};
   SW_ASSIGN(const std::vector<Operand> pending, pending_roots(roots));
-  const Spec spec = root.spec();
+  const Spec& spec = root.spec();
   if (!spec.shape.fully_known() || !is_plain(spec.dtype)) {
     return invalid_argument("save_npy: needs numbers of a known shape, not ", spec.to_string());
   }

@@ -59,8 +59,12 @@ std::vector<std::size_t> order_of(std::span<const Lifetime> buffers, Placement b
       if (j != i && buffers[i].meets(buffers[j])) weight[i] += buffers[j].bytes;
     }
   }
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return by == Placement::kByOrder ? buffers[a].born < buffers[b].born : weight[a] > weight[b];
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    if (by == Placement::kByOrder && buffers[a].born != buffers[b].born) {
+      return buffers[a].born < buffers[b].born;
+    }
+    if (by != Placement::kByOrder && weight[a] != weight[b]) return weight[a] > weight[b];
+    return a < b;
   });
   return order;
 }

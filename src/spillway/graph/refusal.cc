@@ -68,7 +68,7 @@ std::string duration(double seconds) {
 // What this machine computes in products of matrices, in operations a second: tried once, in about
 // a millisecond.
 double measured_rate() {
-  static const double rate = [] {
+  static const double kRate = [] {
     constexpr std::int64_t kSide = 192;
     const Gemm<float> gemm({kSide, kSide, kSide, {kSide, 1}, {kSide, 1}, {kSide, 1}});
     std::vector<float> a(kSide * kSide, 1);
@@ -82,7 +82,7 @@ double measured_rate() {
     }
     return 2e9 * kSide * kSide * kSide / static_cast<double>(best) * parallel_width();
   }();
-  return rate;
+  return kRate;
 }
 
 std::string work_text(std::span<const Scheduled> order) {

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <limits>
 
 #include "spillway/graph/pool.h"
@@ -18,7 +19,9 @@ struct Largest {
   // What is not a number stays.
   [[gnu::always_inline]] static Sum take(Sum most, T item) {
     const Sum x = widen(item);
-    return x > most || x != x ? x : most;
+    bool stays = x > most;
+    if constexpr (std::is_floating_point_v<Sum>) stays = stays || std::isnan(x);
+    return stays ? x : most;
   }
   [[gnu::always_inline]] static T finish(Sum most, std::int64_t) { return static_cast<T>(most); }
 };
