@@ -70,6 +70,7 @@ TEST(MemoryPlan, TheSmallestIsTakenAndEachKindIsTheSmallestSometimes) {
 
 TEST(MemoryPlan, AChainNeedsWhatTwoNeighboursNeed) {
   std::vector<Lifetime> chain;
+  chain.reserve(50);
   for (int i = 0; i < 50; ++i) chain.push_back({1024, i, i + 1});
   EXPECT_EQ(most_live(chain), 2048U);
   EXPECT_EQ(place(chain).bytes, 2048U);
