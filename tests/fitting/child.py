@@ -37,7 +37,7 @@ def _reset_peak() -> None:
 
 
 def _fingerprint(value: Any) -> int:
-    return zlib.crc32(np.ascontiguousarray(value))  # where it lies: a copy would count
+    return zlib.crc32(np.ascontiguousarray(value).data)  # where it lies: a copy would count
 
 
 def _follow(seed: int, folder: Path, text: str) -> list[str]:
