@@ -272,7 +272,8 @@ Result<Tensor> RowReceiver::read_tensor(MessageReader& in, const AccountPtr& acc
                   static_cast<std::int64_t>(place.at / size_of(facts.dtype)));
   }
   SW_ASSIGN(const Place text, next());
-  if (place.bytes / sizeof(std::int64_t) != facts.count + 1 || facts.count + 1 == 0 ||
+  if (place.bytes % sizeof(std::int64_t) != 0 ||
+      place.bytes / sizeof(std::int64_t) != facts.count + 1 ||
       place.at % sizeof(std::int64_t) != 0) {
     return damaged("the ends of strings");
   }
