@@ -12,7 +12,7 @@ namespace spillway::graph {
 
 // One image on its way through a chain: takes its rows from the decoder and writes the rows of the
 // chain's last step where they stay. The bits are those of the ops run one after another.
-class RowRun final : public RowSink {
+class RowRun final : public PixelSink {
  public:
   struct Request {
     const Graph& graph;

@@ -13,11 +13,11 @@ namespace spillway {
 // Rows that belong together and go together: those of one pull, or those of one group. In memory
 // as they came while few bytes are held so, else in a row store, which spills. Immutable once
 // shared; read on any thread.
-class RowBlock {
+class HeldBlock {
  public:
-  ~RowBlock();
-  RowBlock(const RowBlock&) = delete;
-  RowBlock& operator=(const RowBlock&) = delete;
+  ~HeldBlock();
+  HeldBlock(const HeldBlock&) = delete;
+  HeldBlock& operator=(const HeldBlock&) = delete;
 
   std::int64_t rows() const { return rows_; }
   // Rows begin, begin + stride, … below `end`, at most `most` and about `bytes`, at least one.
@@ -32,7 +32,7 @@ class RowBlock {
 
  private:
   friend class RowKeeper;
-  RowBlock() = default;
+  HeldBlock() = default;
 
   std::int64_t rows_ = 0;
   Chunk kept_;  // or:
@@ -44,14 +44,14 @@ class RowBlock {
   std::size_t bytes_ = 0;
   std::shared_ptr<std::atomic<std::size_t>> in_memory_;
 };
-using RowBlockPtr = std::shared_ptr<const RowBlock>;
+using HeldBlockPtr = std::shared_ptr<const HeldBlock>;
 
 // Makes the blocks of one iterator. The blocks may outlive it.
 class RowKeeper {
  public:
   explicit RowKeeper(StagePtr stage);
-  Result<RowBlockPtr> keep(Chunk rows);
-  std::shared_ptr<RowBlock> empty();
+  Result<HeldBlockPtr> keep(Chunk rows);
+  std::shared_ptr<HeldBlock> empty();
 
  private:
   const StagePtr stage_;
@@ -62,7 +62,7 @@ class RowKeeper {
 
 // Every `stride`-th row of a block.
 struct RowRun {
-  RowBlockPtr block;
+  HeldBlockPtr block;
   std::int64_t begin = 0;
   std::int64_t end = 0;
   std::int64_t stride = 1;

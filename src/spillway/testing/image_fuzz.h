@@ -10,7 +10,7 @@
 namespace spillway::testing {
 
 // Aborts where a row differs from what was decoded as a whole.
-class SameRows final : public RowSink {
+class SameRows final : public PixelSink {
  public:
   SameRows(const std::byte* whole, std::int64_t item) : whole_(whole), item_(item) {}
   Status begin(const PixelExtent& extent) override {

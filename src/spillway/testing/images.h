@@ -52,7 +52,7 @@ inline Decoded decode_image(std::string_view file, const DecodeOptions& options 
 }
 
 // Keeps the rows it is handed; like a decoder's room it must not be handed one too many.
-class KeptRows final : public RowSink {
+class KeptRows final : public PixelSink {
  public:
   explicit KeptRows(Decoded& out) : out_(out) {}
   Status begin(const PixelExtent& extent) override {

@@ -10,7 +10,7 @@
 namespace spillway::testing {
 
 // Keeps what it is given. `own_room`: rows are written where they stay.
-class RowKeeper final : public RowSink {
+class RowKeeper final : public PixelSink {
  public:
   explicit RowKeeper(bool own_room = false) : own_room_(own_room) {}
 

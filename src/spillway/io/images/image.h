@@ -59,9 +59,9 @@ using PixelRoom = std::function<Result<std::byte*>(const PixelExtent&)>;
 
 // Takes an image's rows as they are decoded, in order from the top. A decoder calls begin() once,
 // before any row; after one that gave up half-way another may begin() again, and restarts it.
-class RowSink {
+class PixelSink {
  public:
-  virtual ~RowSink() = default;
+  virtual ~PixelSink() = default;
   virtual Status begin(const PixelExtent& extent) = 0;
   // Where the next `count` rows may be written without gaps, to be taken from there; null: nowhere.
   virtual std::byte* place(std::int64_t /*count*/) { return nullptr; }
@@ -78,7 +78,7 @@ struct RowJob {
   const ImageCodec* codec = nullptr;
   ImageBytes bytes;
   DecodeOptions options;
-  RowSink* sink = nullptr;
+  PixelSink* sink = nullptr;
   Status status;
 };
 

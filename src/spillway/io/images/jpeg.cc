@@ -98,7 +98,7 @@ struct Decoder {
   std::int64_t channels = 0;
   JSAMPROW strip = nullptr;  // room for a row that is not the output's as it is
   JSAMPROW rows = nullptr;   // room for rows that have no place at the sink
-  RowSink* sink = nullptr;
+  PixelSink* sink = nullptr;
   Status refused;  // by the sink
 };
 
@@ -201,7 +201,7 @@ void read_rows(Decoder& d) {
 }
 
 // The pixels of a whole image, which may be begun twice.
-class WholeImage final : public RowSink {
+class WholeImage final : public PixelSink {
  public:
   explicit WholeImage(const PixelRoom& room) : room_(room) {}
   Status begin(const PixelExtent& extent) override {
@@ -273,7 +273,7 @@ void decode_rows(std::span<RowJob> jobs, Workspace& workspace) {
 }  // namespace
 
 Status decode_jpeg_by_library(ImageBytes bytes, const DecodeOptions& options, Workspace& workspace,
-                              RowSink& sink) {
+                              PixelSink& sink) {
   if (options.channels == 4) return invalid_argument("JPEG does not support 4 channels");
   Decoder d(bytes, options.try_recover_truncated);
   SW_RETURN_IF_ERROR(d.read_header());

@@ -12,7 +12,7 @@ namespace spillway {
 // mean nothing: decode it by the library, which begins it again.
 struct JpegJob {
   ImageBytes bytes;
-  RowSink* sink = nullptr;
+  PixelSink* sink = nullptr;
   std::optional<CropWindow> crop = {};  // NOLINT(readability-redundant-member-init): its own window
   Status status = {};                   // NOLINT(readability-redundant-member-init)
   bool done = false;
@@ -30,6 +30,6 @@ void decode_jpegs(std::span<JpegJob> jobs, const DecodeOptions& options, Workspa
 
 // One image of any kind by libjpeg-turbo.
 Status decode_jpeg_by_library(ImageBytes bytes, const DecodeOptions& options, Workspace& workspace,
-                              RowSink& sink);
+                              PixelSink& sink);
 
 }  // namespace spillway

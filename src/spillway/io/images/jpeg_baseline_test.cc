@@ -83,7 +83,7 @@ std::string encode(const Kind& kind) {
 class JpegBaseline : public ::testing::Test {
  protected:
   // Our decoder's rows, without falling back.
-  JpegJob decode(std::string_view file, const DecodeOptions& options, RowSink& sink) {
+  JpegJob decode(std::string_view file, const DecodeOptions& options, PixelSink& sink) {
     JpegJob job{bytes_of(file), &sink};
     decode_jpegs({&job, 1}, options, workspace_);
     return job;
@@ -218,7 +218,7 @@ TEST_F(JpegBaseline, LeavesOtherKindsToTheLibrary) {
 }
 
 TEST_F(JpegBaseline, ReportsWhatTheSinkSays) {
-  class Unwilling final : public RowSink {
+  class Unwilling final : public PixelSink {
    public:
     explicit Unwilling(int from) : from_(from) {}
     Status begin(const PixelExtent&) override { return say(); }

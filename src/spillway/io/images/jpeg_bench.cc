@@ -90,7 +90,7 @@ ImageBytes bytes_of(const std::string& file) {
 }
 
 // A place for rows that is there already.
-class Canvas final : public RowSink {
+class Canvas final : public PixelSink {
  public:
   Status begin(const PixelExtent& extent) override {
     pixels_.resize(static_cast<std::size_t>(extent.items()));

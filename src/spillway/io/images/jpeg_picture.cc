@@ -96,7 +96,7 @@ std::size_t Picture::lay_out(const Plan& plan, std::byte* room) {
   return layout.used();
 }
 
-void Picture::open(const Plan& plan, std::byte* room, RowSink& sink, const Kernels& kernels) {
+void Picture::open(const Plan& plan, std::byte* room, PixelSink& sink, const Kernels& kernels) {
   plan_ = &plan;
   sink_ = &sink;
   kernels_ = &kernels;

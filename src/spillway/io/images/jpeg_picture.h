@@ -44,7 +44,7 @@ class Picture {
   // Bytes that open() needs.
   static std::size_t working_bytes(const Plan& plan);
   // `room` is aligned to 64. The plan, the room and the sink stay until the last row.
-  void open(const Plan& plan, std::byte* room, RowSink& sink, const Kernels& kernels);
+  void open(const Plan& plan, std::byte* room, PixelSink& sink, const Kernels& kernels);
 
   // Where the coefficients of the next band go: cleared, with room for one block more.
   std::int16_t* coefficients() const { return coefficients_; }
@@ -76,7 +76,7 @@ class Picture {
   void keep_last_rows();
 
   const Plan* plan_ = nullptr;
-  RowSink* sink_ = nullptr;
+  PixelSink* sink_ = nullptr;
   const Kernels* kernels_ = nullptr;
   std::int64_t band_ = 0;
   std::int64_t next_row_ = 0;

@@ -88,7 +88,7 @@ TEST(Jpeg, HandsOverRowsThatAreThoseOfTheWholeImage) {
 }
 
 TEST(Jpeg, EndsWithTheErrorOfWhoeverTakesItsRows) {
-  class Refuses final : public RowSink {
+  class Refuses final : public PixelSink {
    public:
     Status begin(const PixelExtent& /*extent*/) override { return {}; }
     Status take(const std::byte* /*rows*/, std::int64_t /*count*/,

@@ -52,7 +52,7 @@ Result<Inferred> infer(const Node& node) {
 
 // Rows of one key that wait for their window to be full. Positions are the rows' in the input.
 struct Group {
-  std::shared_ptr<RowBlock> rows;
+  std::shared_ptr<HeldBlock> rows;
   std::vector<std::int64_t> positions;
 };
 

@@ -91,7 +91,7 @@ class WindowIterator final : public Iterator {
 
  private:
   struct Segment {
-    RowBlockPtr block;  // null: one position with an error
+    HeldBlockPtr block;  // null: one position with an error
     std::int64_t begin = 0;
     std::int64_t end = 1;
     Status error;
@@ -135,7 +135,7 @@ class WindowIterator final : public Iterator {
         const StructurePtr& known = stage().node().inputs()[0]->structure();
         element_ = known != nullptr ? known : next.value()->structure();
       }
-      SW_ASSIGN(RowBlockPtr block, keeper_.keep(std::move(*next.value())));
+      SW_ASSIGN(HeldBlockPtr block, keeper_.keep(std::move(*next.value())));
       segments_.push_back({std::move(block), 0, rows, {}});
       held_ += rows;
     }

@@ -14,13 +14,13 @@ constexpr std::size_t kMostKept = kMiB;
 
 }  // namespace
 
-RowBlock::~RowBlock() {
+HeldBlock::~HeldBlock() {
   for (const RowStore::Slot slot : slots_) store_->erase(slot);
   if (in_memory_ != nullptr) *in_memory_ -= bytes_;
 }
 
-Result<Chunk> RowBlock::read(std::int64_t begin, std::int64_t end, std::int64_t stride,
-                             std::int64_t most, std::size_t bytes) const {
+Result<Chunk> HeldBlock::read(std::int64_t begin, std::int64_t end, std::int64_t stride,
+                              std::int64_t most, std::size_t bytes) const {
   const std::int64_t each = std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes_) / rows_);
   const std::int64_t fit = static_cast<std::int64_t>(bytes) / each;
   const std::int64_t rows =
@@ -42,9 +42,9 @@ Result<Chunk> RowBlock::read(std::int64_t begin, std::int64_t end, std::int64_t 
   return store_->peek_rows(structure_, slots);
 }
 
-Origin RowBlock::origin(std::int64_t row) const { return origins_.at(row); }
+Origin HeldBlock::origin(std::int64_t row) const { return origins_.at(row); }
 
-Amount RowBlock::amount(std::int64_t begin, std::int64_t end, std::int64_t stride) const {
+Amount HeldBlock::amount(std::int64_t begin, std::int64_t end, std::int64_t stride) const {
   if (end <= begin) return {};
   if (begin == 0 && end == rows_ && stride == 1) return amount();
   Amount out{(end - begin - 1) / stride + 1, 0};
@@ -58,7 +58,7 @@ Amount RowBlock::amount(std::int64_t begin, std::int64_t end, std::int64_t strid
 
 Amount RowRun::amount() const { return block->amount(begin, end, stride); }
 
-Status RowBlock::add(const Chunk& rows, std::int64_t row) {
+Status HeldBlock::add(const Chunk& rows, std::int64_t row) {
   SW_ASSIGN(const RowStore::Slot slot, store_->put(rows, row));
   if (rows_ == 0) {
     structure_ = rows.structure();
@@ -79,21 +79,21 @@ const std::shared_ptr<RowStore>& RowKeeper::store() {
   return store_;
 }
 
-std::shared_ptr<RowBlock> RowKeeper::empty() {
-  std::shared_ptr<RowBlock> block(new RowBlock);
+std::shared_ptr<HeldBlock> RowKeeper::empty() {
+  std::shared_ptr<HeldBlock> block(new HeldBlock);
   block->store_ = store();
   return block;
 }
 
-Result<RowBlockPtr> RowKeeper::keep(Chunk rows) {
+Result<HeldBlockPtr> RowKeeper::keep(Chunk rows) {
   const std::size_t bytes = rows.footprint();
   if (*in_memory_ + bytes > kMostKept) {
-    std::shared_ptr<RowBlock> block = empty();
+    std::shared_ptr<HeldBlock> block = empty();
     for (std::int64_t i = 0; i < rows.rows(); ++i) SW_RETURN_IF_ERROR(block->add(rows, i));
     block->origins_ = rows.origins();
-    return RowBlockPtr(block);
+    return HeldBlockPtr(block);
   }
-  std::shared_ptr<RowBlock> block(new RowBlock);
+  std::shared_ptr<HeldBlock> block(new HeldBlock);
   block->rows_ = rows.rows();
   block->weight_ = rows.amount().weight;
   block->structure_ = rows.structure();
@@ -102,7 +102,7 @@ Result<RowBlockPtr> RowKeeper::keep(Chunk rows) {
   block->bytes_ = bytes;
   block->in_memory_ = in_memory_;
   *in_memory_ += bytes;
-  return RowBlockPtr(block);
+  return HeldBlockPtr(block);
 }
 
 HeldRows::HeldRows(StructurePtr element, std::vector<RowRun> runs)

@@ -15,7 +15,7 @@ Chunk rows_of(const NodePtr& node, std::int64_t rows) {
 NodePtr held(const Opened& maker, const Chunk& rows, std::vector<RowRun> runs,
              std::int64_t component) {
   RowKeeper keeper(maker.it->stage().run().stage_of(maker.it->stage().node()));
-  const RowBlockPtr block = keeper.keep(rows).value();
+  const HeldBlockPtr block = keeper.keep(rows).value();
   for (RowRun& run : runs) run.block = block;
   const auto all = std::make_shared<HeldRows>(rows.structure(), std::move(runs));
   const Tensor value = dataset_of(all, component, maker.it->stage().node()).value();
@@ -42,12 +42,12 @@ TEST(WindowRows, GivesOneComponentOrTheWholeElement) {
 TEST(WindowRows, MoreThanAFewBytesGoToARowStoreAndComeBack) {
   const Opened maker = open(range(10));
   RowKeeper keeper(maker.it->stage().run().stage_of(maker.it->stage().node()));
-  std::vector<RowBlockPtr> blocks;
+  std::vector<HeldBlockPtr> blocks;
   blocks.reserve(12);
   for (int i = 0; i < 12; ++i) {
     blocks.push_back(keeper.keep(rows_of(range(20'000), 20'000)).value());
   }
-  for (const RowBlockPtr& block : blocks) {
+  for (const HeldBlockPtr& block : blocks) {
     const Chunk last = block->read(block->rows() - 1, block->rows(), 1, 10, 1000).value();
     EXPECT_EQ(show(last, 0), std::to_string(block->rows() - 1));
     EXPECT_EQ(last.origins().at(0).ordinal, block->rows() - 1);
