@@ -9,20 +9,22 @@
 
 namespace spillway::testing {
 
+// A file of these bytes that hands out at most `piece` of them a read.
 class FuzzedFile final : public File {
  public:
-  explicit FuzzedFile(std::string content)
-      : File("fuzzed", content.size()), content_(std::move(content)) {}
+  explicit FuzzedFile(std::string content, std::size_t piece = SIZE_MAX)
+      : File("fuzzed", content.size()), content_(std::move(content)), piece_(piece) {}
 
  protected:
   Result<std::size_t> read_some(std::uint64_t offset, std::span<std::byte> out) const override {
-    const std::size_t n = std::min<std::uint64_t>(out.size(), content_.size() - offset);
+    const std::size_t n = std::min<std::uint64_t>({out.size(), piece_, content_.size() - offset});
     std::copy_n(reinterpret_cast<const std::byte*>(content_.data()) + offset, n, out.begin());
     return n;
   }
 
  private:
   const std::string content_;
+  const std::size_t piece_;
 };
 
 // The first byte chooses compression and chunks, the rest is the file. Reads it to its end, errors
