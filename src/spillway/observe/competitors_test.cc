@@ -13,9 +13,9 @@
 namespace spillway {
 namespace {
 
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
@@ -23,7 +23,7 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 class Proc {
  public:
   Proc() {
-    std::string name = testing::TempDir() + "/spillway_proc_XXXXXX";
+    std::string name = ::testing::TempDir() + "/spillway_proc_XXXXXX";
     root_ = mkdtemp(name.data());
   }
   ~Proc() { std::filesystem::remove_all(root_); }

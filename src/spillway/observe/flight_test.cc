@@ -17,10 +17,10 @@ namespace spillway {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // A folder that a death test's second process, which runs the test again up to its death, shares.
-class Flight : public testing::Test {
+class Flight : public ::testing::Test {
  protected:
   Flight() {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
@@ -28,7 +28,7 @@ class Flight : public testing::Test {
       folder_ = known;
       return;
     }
-    std::string made = testing::TempDir() + "/flight-XXXXXX";
+    std::string made = ::testing::TempDir() + "/flight-XXXXXX";
     base_ = mkdtemp(made.data());
     folder_ = base_ + "/cache/flight";
     setenv("SPILLWAY_TEST_FLIGHT", folder_.c_str(), 1);
@@ -50,7 +50,7 @@ class Flight : public testing::Test {
           *call.row() = 2;
           raise(SIGKILL);
         },
-        testing::KilledBySignal(SIGKILL), "");
+        ::testing::KilledBySignal(SIGKILL), "");
   }
   std::string only_file() const {
     std::string found;
@@ -111,7 +111,7 @@ TEST_F(Flight, AnOrderlyEndLeavesNothingAndAForkedChildLeavesItAlone) {
         if (!only_file().empty()) std::abort();
         _exit(0);
       },
-      testing::ExitedWithCode(0), "");
+      ::testing::ExitedWithCode(0), "");
 }
 
 TEST_F(Flight, AProcessThatRanNothingWhenItEndedIsNoNews) {
@@ -120,7 +120,7 @@ TEST_F(Flight, AProcessThatRanNothingWhenItEndedIsNoNews) {
         if (!begin_flight(folder_, {}).ok()) std::abort();
         raise(SIGKILL);
       },
-      testing::KilledBySignal(SIGKILL), "");
+      ::testing::KilledBySignal(SIGKILL), "");
   EXPECT_FALSE(take_dead_flight(folder_));
   EXPECT_EQ(only_file(), "");
 }
@@ -152,7 +152,7 @@ TEST_F(Flight, WhereNothingCanBeWrittenTheReasonIsTold) {
         const Status begun = begin_flight("/proc/nowhere/flight", {});
         _exit(begun.ok() ? 1 : begun.message().find("/proc/nowhere") == 0 ? 0 : 2);
       },
-      testing::ExitedWithCode(0), "");
+      ::testing::ExitedWithCode(0), "");
 }
 
 TEST_F(Flight, ADamagedRecordIsRefusedOrReadWithinItsBounds) {

@@ -10,9 +10,9 @@
 namespace spillway {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
@@ -26,7 +26,7 @@ class OneRun final : public Watched {
   std::uint64_t rows = 0;
 };
 
-class Stalls : public testing::Test {
+class Stalls : public ::testing::Test {
  protected:
   Stalls() { Board::process().region(); }
   // What is said `s` seconds after the test began.
@@ -45,7 +45,7 @@ class Stalls : public testing::Test {
   OneRun run_;
   const std::int64_t begun_ = now_ns();
   StallFinder finder_{30};
-  const std::string name_ = testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string name_ = ::testing::UnitTest::GetInstance()->current_test_info()->name();
   std::uint64_t last_thread_ = 0;
 };
 
