@@ -44,6 +44,14 @@ struct End {
 
 constexpr int kNoSandbox = 99;
 
+// The thread sanitizer runs handlers at the next call that it watches, when the forbidden one has
+// been passed over.
+#if defined(__has_feature)
+constexpr bool kSignalsWait = __has_feature(thread_sanitizer);
+#else
+constexpr bool kSignalsWait = false;
+#endif
+
 End in_sandbox(const std::function<int()>& what, const std::vector<std::string>& folders = {}) {
   std::array<int, 2> pipe_ends{};
   EXPECT_EQ(pipe(pipe_ends.data()), 0);
@@ -139,6 +147,7 @@ TEST_F(Sandbox, NothingIsWrittenCreatedOrRemoved) {
 }
 
 TEST_F(Sandbox, WhatOnlyIntrudersDoEndsTheProcessAndIsNamed) {
+  if (kSignalsWait) GTEST_SKIP() << "the thread sanitizer puts handlers of SIGSYS off";
   static const pid_t kParent = getpid();
   const std::vector<std::pair<std::string, std::function<void()>>> attacks = {
       {"socket (41)", [] { socket(AF_INET, SOCK_STREAM, 0); }},
@@ -216,6 +225,7 @@ TEST_F(Sandbox, WhatLibrariesTryFailsAndTheyGoOn) {
 }
 
 TEST_F(Sandbox, ItHoldsForThreadsThatWereThereBefore) {
+  if (kSignalsWait) GTEST_SKIP() << "the thread sanitizer puts handlers of SIGSYS off";
   std::array<int, 2> go{};
   ASSERT_EQ(pipe(go.data()), 0);
   const pid_t pid = fork();

@@ -23,6 +23,7 @@
 namespace spillway {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using testing::i64;
 using testing::i64_spec;
@@ -369,7 +370,9 @@ TEST_F(Guarded, ADeathTellsElementStageAndWhatWasRunAgain) {
   const std::string text(errors[0].message());
   EXPECT_THAT(text, HasSubstr("at element 7 of stage ("));
   EXPECT_THAT(text, HasSubstr("attempt 2"));
-  EXPECT_THAT(text, HasSubstr("The 7 before it that were lost with a worker were run again."));
+  // As many as a worker does in the time of a call: fewer on a slow machine.
+  EXPECT_THAT(text,
+              ContainsRegex("The [1-7] before it that were lost with a worker were run again."));
   EXPECT_EQ(errors[0].info().attempts, 2);
 }
 
