@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <unordered_map>
 
 #include "spillway/base/bytes.h"
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
 #include "spillway/base/mutant.h"
 #include "spillway/base/test_point.h"
-#include "spillway/memory/account_facts.h"
 #include "spillway/memory/activity.h"
 #include "spillway/memory/machine.h"
 #include "spillway/memory/scoped_refusal.h"
@@ -23,59 +21,25 @@ using std::chrono::milliseconds;
 constexpr std::size_t kNoLimit = std::size_t{1} << 50;
 constexpr std::int64_t kSampleEveryNs = 10'000'000;        // statm: 0.5 us
 constexpr std::int64_t kReadMachineEveryNs = 100'000'000;  // cgroup files: tens of us
-// Of accounts that ever waited: how long. Those that are gone are forgotten as others come.
-class Waits {
- public:
-  static Waits& process() {
-    static auto& one = *new Waits;
-    return one;
-  }
-  void add(const AccountPtr& account, std::int64_t ns) {
-    const MutexLock lock(mutex_);
-    std::erase_if(all_, [](const auto& entry) { return entry.second.account.expired(); });
-    Wait& wait = all_[account.get()];
-    wait.account = account;
-    wait.ns += ns;
-  }
-  std::int64_t of(const Account& account) {
-    const MutexLock lock(mutex_);
-    const auto found = all_.find(&account);
-    return found == all_.end() || found->second.account.expired() ? 0 : found->second.ns;
-  }
-
- private:
-  struct Wait {
-    std::weak_ptr<Account> account;
-    std::int64_t ns = 0;
-  };
-  Mutex mutex_;
-  std::unordered_map<const Account*, Wait> all_ SW_GUARDED_BY(mutex_);
-};
 
 // Adds the time of its life: made when a reservation begins to wait.
 class Waited {
  public:
-  explicit Waited(AccountPtr account) : account_(std::move(account)), since_(now_ns()) {}
-  ~Waited() { Waits::process().add(account_, now_ns() - since_); }
+  explicit Waited(std::atomic<std::int64_t>& total_ns) : total_ns_(total_ns) {}
+  ~Waited() { total_ns_ += now_ns() - since_; }
   Waited(const Waited&) = delete;
   Waited& operator=(const Waited&) = delete;
 
  private:
-  const AccountPtr account_;
-  const std::int64_t since_;
+  std::atomic<std::int64_t>& total_ns_;
+  const std::int64_t since_ = now_ns();
 };
-
-std::atomic<std::size_t (*)(const Account&)> read_peak{nullptr};
 
 // Looks, 5 ms apart, at which everyone must be found waiting before a reservation is refused: a
 // thread that was woken, or a task that was queued, does not count as working yet.
 constexpr int kSureAfter = 5;
 
 }  // namespace
-
-std::size_t peak_of(const Account& account) { return read_peak.load()(account); }
-
-std::int64_t waited_for_memory_ns(const Account& account) { return Waits::process().of(account); }
 
 // ---- Reservation
 
@@ -148,6 +112,11 @@ std::size_t Account::held() const {
   return held_;
 }
 
+std::size_t Account::peak() const {
+  const MutexLock lock(budget_.mutex_);
+  return peak_;
+}
+
 std::size_t Account::floor() const {
   const MutexLock lock(budget_.mutex_);
   return floor_;
@@ -214,7 +183,7 @@ Result<Reservation> Account::reserve(std::size_t bytes) {
     if (bytes > budget_.limit()) return budget_.refusal(*this, bytes);
     if (budget_.reclaim(bytes) > 0) continue;
     if (!waiting) {
-      waited.emplace(shared_from_this());
+      waited.emplace(waited_ns_);
       waiting.emplace(Phase::kMemory, stage_text(name_, "", line_), 0, -1, nullptr,
                       static_cast<std::int64_t>(bytes));
     }
@@ -434,11 +403,6 @@ bool Budget::grant(Account& account, std::size_t bytes, bool required, Reservati
 }
 
 AccountPtr Budget::open_account(std::string name, std::string line, AccountPtr parent) {
-  // An account's numbers are the budget's to read: from here peak_of() may.
-  read_peak = [](const Account& of) SW_NO_TSA {
-    const MutexLock lock(of.budget_.mutex_);
-    return of.peak_;
-  };
   AccountPtr account(new Account(*this, std::move(name), std::move(line), std::move(parent)));
   const MutexLock lock(mutex_);
   if (accounts_.size() >= 64 && (accounts_.size() & (accounts_.size() - 1)) == 0) {

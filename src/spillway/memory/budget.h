@@ -91,6 +91,10 @@ class Account : public std::enable_shared_from_this<Account> {
   void set_stop(const std::atomic<bool>* stop) { stop_.store(stop); }
 
   std::size_t held() const;
+  // The most that it ever held at a time.
+  std::size_t peak() const;
+  // How long reserve() has waited on its behalf, all threads together.
+  std::int64_t waited_ns() const { return waited_ns_.load(); }
   std::size_t floor() const;
 
  private:
@@ -107,6 +111,7 @@ class Account : public std::enable_shared_from_this<Account> {
   const std::string line_;
   const AccountPtr parent_;
   std::atomic<const std::atomic<bool>*> stop_{nullptr};  // set: a waiting reserve gives up
+  std::atomic<std::int64_t> waited_ns_{0};
   // Guarded by the budget's mutex.
   AccountPtr lender_;
   std::size_t held_ = 0;

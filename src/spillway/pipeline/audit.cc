@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "spillway/memory/account_facts.h"
 
 namespace spillway {
 namespace {
@@ -39,7 +38,7 @@ void add_stage(Audit& audit, std::string name, std::string line, const OperatorD
   audit.failed += failed.weight;
   audit.dropped += dropped.weight;
   audit.held += held.weight;
-  const std::int64_t for_memory = account == nullptr ? 0 : waited_for_memory_ns(*account);
+  const std::int64_t for_memory = account == nullptr ? 0 : account->waited_ns();
   audit.stages.push_back({
       .name = std::move(name),
       .line = std::move(line),
@@ -52,7 +51,7 @@ void add_stage(Audit& audit, std::string name, std::string line, const OperatorD
       .dropped = dropped.rows,
       .held = held.rows,
       .bytes = s.bytes,
-      .peak_bytes = account == nullptr ? 0 : static_cast<std::int64_t>(peak_of(*account)),
+      .peak_bytes = account == nullptr ? 0 : static_cast<std::int64_t>(account->peak()),
       .busy_ns = std::max<std::int64_t>(0, s.busy_ns - for_memory),
       .wait_ns = s.wait_ns,
       .memory_wait_ns = for_memory,

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "spillway/base/clock.h"
-#include "spillway/memory/account_facts.h"
 #include "spillway/memory/activity.h"
 #include "spillway/pipeline/watched_run.h"
 
@@ -179,7 +178,7 @@ Audit Consumer::audit() const {
       .elapsed_ns = (stopped_ns_ == 0 ? now_ns() : stopped_ns_) - timeline_->begun_ns(),
       .away_ns = away_ns_,
       .cpu_ns = (stopped_ns_ == 0 ? process_cpu_ns() : stopped_cpu_ns_) - begun_cpu_ns_,
-      .peak_bytes = static_cast<std::int64_t>(peak_of(*run_->account())),
+      .peak_bytes = static_cast<std::int64_t>(run_->account()->peak()),
       .limit = static_cast<std::int64_t>(budget.limit()),
       .effective = static_cast<std::int64_t>(budget.effective_limit()),
       .ended = ended_,

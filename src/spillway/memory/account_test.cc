@@ -1,40 +1,39 @@
-#include "spillway/memory/account_facts.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <thread>
 
 #include "spillway/memory/activity.h"
+#include "spillway/memory/budget.h"
 
 namespace spillway {
 namespace {
 
-TEST(AccountFacts, ThePeakStaysWhenTheBytesAreGone) {
+TEST(Account, ThePeakStaysWhenTheBytesAreGone) {
   Budget budget(1000);
   const AccountPtr account = budget.open_account("one");
-  EXPECT_EQ(peak_of(*account), 0U);
+  EXPECT_EQ(account->peak(), 0U);
   {
     auto first = account->try_reserve(300);
     auto second = account->try_reserve(400);
     ASSERT_TRUE(first && second);
   }
   auto third = account->try_reserve(100);
-  EXPECT_EQ(peak_of(*account), 700U);
+  EXPECT_EQ(account->peak(), 700U);
 }
 
-TEST(AccountFacts, AParentsPeakIsOfWhatItsChildrenHeldTogether) {
+TEST(Account, AParentsPeakIsOfWhatItsChildrenHeldTogether) {
   Budget budget(1000);
   const AccountPtr parent = budget.open_account("pipeline");
   const AccountPtr child = budget.open_account("stage", "", parent);
   const AccountPtr other = budget.open_account("stage", "", parent);
   auto a = child->try_reserve(100);
   auto b = other->try_reserve(200);
-  EXPECT_EQ(peak_of(*parent), 300U);
-  EXPECT_EQ(peak_of(*child), 100U);
+  EXPECT_EQ(parent->peak(), 300U);
+  EXPECT_EQ(child->peak(), 100U);
 }
 
-TEST(AccountFacts, OnlyWhoWaitedHasWaited) {
+TEST(Account, OnlyWhoWaitedHasWaited) {
   Budget budget(1000);
   const AccountPtr holder = budget.open_account("holder");
   const AccountPtr waiter = budget.open_account("waiter");
@@ -54,8 +53,8 @@ TEST(AccountFacts, OnlyWhoWaitedHasWaited) {
   asked.wait(false);
   held.reset();
   thread.join();
-  EXPECT_GT(waited_for_memory_ns(*waiter), 0);
-  EXPECT_EQ(waited_for_memory_ns(*holder), 0);
+  EXPECT_GT(waiter->waited_ns(), 0);
+  EXPECT_EQ(holder->waited_ns(), 0);
 }
 
 }  // namespace
