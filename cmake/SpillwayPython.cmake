@@ -31,6 +31,7 @@ nanobind_add_module(_native NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE
   python/native/numpy_loops.cc
   python/native/objects.cc
   python/native/operators.cc
+  python/native/pass_facts.cc
   python/native/py_arrow.cc
   python/native/py_function.cc
   python/native/py_generator.cc
