@@ -23,7 +23,7 @@ GIB = 1 << 30
 
 # In a container of 640 MiB: a pass is open, then a child takes 300 MiB, which the budget loses.
 PROGRAM = """
-import subprocess, sys, warnings
+import subprocess, sys, time, warnings
 warnings.simplefilter("always")
 import spillway as sw
 
@@ -40,8 +40,8 @@ taker = subprocess.Popen(
      "print(1, flush=True); sys.stdin.read()"],
     stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 taker.stdout.readline()
-steps = 0
-while not seen and steps < 200_000:
+steps, until = 0, time.monotonic() + 60
+while not seen and time.monotonic() < until:  # a busy watchdog looks late
     next(it)
     steps += 1
     if steps % 20_000 == 0:
