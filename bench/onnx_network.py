@@ -9,9 +9,15 @@ import numpy as np
 
 def resnet18_model(weights: dict[str, Any]) -> Any:
     """From [batch, 3, height, width] to [batch, classes]; SAME_UPPER pads as TensorFlow does."""
-    from onnx import TensorProto, checker, helper, numpy_helper
+    from onnx import (  # type: ignore[import-not-found, unused-ignore]
+        TensorProto,
+        checker,
+        helper,
+        numpy_helper,
+    )
 
-    nodes, held = [], []
+    nodes: list[Any] = []
+    held: list[Any] = []
 
     def keep(name: str, value: Any) -> str:
         held.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
