@@ -564,7 +564,7 @@ def killed() -> str:
     return "its workers and their server end with it"
 
 
-@fault("35", "two pipelines and a validation share one budget", alone="process")
+@fault("35", "two pipelines and a validation share one budget", alone="process", soak=True)
 def sharing() -> str:
     limit = 96 * MIB
     sw.configure(memory_limit=limit)
