@@ -7,7 +7,6 @@ import functools
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -15,29 +14,12 @@ import numpy as np
 import pytest
 
 import spillway as sw
-import spillway.tf as tf
 
 INT = sw.TensorSpec((), "int64")
 
 
 def ints(dataset: sw.Dataset) -> list[int]:
     return [int(x) for x in dataset]
-
-
-def counter() -> Any:
-    """Made anew, so that it travels by value: a worker need not load this module."""
-
-    async def count(stop: int) -> AsyncIterator[int]:
-        import asyncio
-
-        for i in range(stop):
-            await asyncio.sleep(0)
-            yield i
-
-    return count
-
-
-count = counter()
 
 
 async def double(x: Any) -> Any:
@@ -327,11 +309,3 @@ def test_large_results_are_taken_over_without_a_copy() -> None:
     got = list(sw.Dataset.range(2).map(make, num_parallel_calls=2))
     assert [int(x[7]) for x in got] == [0, 1]
     assert {x.__array_interface__["data"][0] for x in got} <= addresses
-
-
-def test_the_other_front_takes_async_functions_and_generators() -> None:
-    mapped = tf.data.Dataset.range(4).map(double, num_parallel_calls=tf.data.AUTOTUNE)
-    assert [int(x) for x in mapped] == [0, 2, 4, 6]
-    spec = tf.TensorSpec([], tf.int64)
-    made = tf.data.Dataset.from_generator(count, args=(3,), output_signature=spec)
-    assert [int(x) for x in made.map(double)] == [0, 2, 4]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import spillway as sw
+import spillway.tf as tf
 
 INT = sw.TensorSpec((), "int64")
 
@@ -278,3 +279,11 @@ def test_ctrl_c_is_answered_while_something_is_awaited(what: str) -> None:
     thread.join()
     it.close()
     assert ended.wait(30)
+
+
+def test_the_other_front_takes_async_functions_and_generators() -> None:
+    mapped = tf.data.Dataset.range(4).map(double, num_parallel_calls=tf.data.AUTOTUNE)
+    assert [int(x) for x in mapped] == [0, 2, 4, 6]
+    spec = tf.TensorSpec([], tf.int64)
+    made = tf.data.Dataset.from_generator(count, args=(3,), output_signature=spec)
+    assert [int(x) for x in made.map(double)] == [0, 2, 4]
