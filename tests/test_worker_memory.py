@@ -256,3 +256,42 @@ def test_one_without_states_ends_with_what_it_delivered_and_the_reason() -> None
     assert "state_dict()" in text
     assert "Spillway held" in text
     assert line
+
+
+# ---- Workers under the limit of the process
+
+CROWDED = """
+import numpy as np, spillway as sw
+
+def work(x):
+    return np.full(1 << 20, int(x) % 250, np.uint8)
+
+def rows(count):
+    return sw.Dataset.range(count).map(work, isolate=True, num_parallel_calls=2)
+
+others = [iter(rows(300).prefetch(50)) for _ in range(2)]
+for it in others:
+    next(it)
+kept = []
+try:
+    for row in rows(120):
+        kept.append(row)
+except sw.errors.BudgetError as error:
+    print(len(kept), sw.memory().peak, "kept by you" in str(error))
+"""
+
+
+def test_what_your_code_keeps_is_refused_and_starts_no_worker_beyond_the_limit() -> None:
+    limit = 96 * MIB
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", CROWDED],
+        env=os.environ | {"SPILLWAY_MEMORY_LIMIT": str(limit)},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=True,
+    )
+    kept, peak, told = done.stdout.split()
+    assert int(kept) > 0
+    assert int(peak) <= limit + 16 * MIB  # calls that were on their way when it filled up
+    assert told == "True"

@@ -44,7 +44,7 @@ Result<Parcel> GuardedCall::call(const Parcel& request, const AccountPtr& accoun
 
 Status GuardedCall::start(const AccountPtr& account) {
   const Doing starting(Phase::kFunction, stage_text("start of guarded", what_, ""), 0, -1, this);
-  SW_ASSIGN(worker_, pool_->take(rules_.kind, WorkerPool::Which::kFresh));
+  SW_ASSIGN(worker_, WorkerPool::Calling(*pool_).take(rules_.kind, WorkerPool::Which::kFresh));
   Parcel setup;
   setup.text = setup_;
   GuardRules patient = rules_;  // it may load a model

@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "spillway/base/clock.h"
+#include "spillway/base/interrupt.h"
 #include "spillway/guard/watch.h"
 #include "spillway/guard/worker_verbs.h"
+#include "spillway/memory/activity.h"
 #include "spillway/memory/machine.h"
 #include "spillway/observe/board.h"
 #include "spillway/observe/report.h"
@@ -59,6 +61,33 @@ WorkerPool::Calling::~Calling() {
   pool_.came_back_.notify_all();
 }
 
+WorkerPool::Guarantee::Guarantee(std::shared_ptr<WorkerPool> pool) : pool_(std::move(pool)) {
+  {
+    const MutexLock lock(pool_->mutex_);
+    ++pool_->guarantees_;
+    pool_->pay_for_spawner();
+  }
+  pool_->keep_guarantee();
+}
+
+WorkerPool::Guarantee::~Guarantee() {
+  {
+    const MutexLock lock(pool_->mutex_);
+    if (--pool_->guarantees_ > 0) return;
+  }
+  pool_->account_->drop_floor();
+  pool_->keep_guarantee();  // for one that came meanwhile
+}
+
+void WorkerPool::keep_guarantee() {
+  {
+    const MutexLock lock(mutex_);
+    if (guarantees_ == 0) return;
+  }
+  // Where there is no room the pass goes on without: what it then waits for can be refused.
+  static_cast<void>(account_->raise_floor(expected_bytes()).ok());
+}
+
 Status WorkerPool::check_home() const {
   if (home_.here()) return {};
   return Status::error(ErrorKind::kUser, Code::kFailedPrecondition,
@@ -66,51 +95,115 @@ Status WorkerPool::check_home() const {
                        "come along: make what is isolated or guarded anew in the child");
 }
 
-Result<WorkerPtr> WorkerPool::take(const WorkerKind& kind, Which which,
-                                   const Channel::GiveUp& give_up) {
-  SW_RETURN_IF_ERROR(check_home());
-  if (!ready_.ok()) return ready_;
+void WorkerPool::wait_a_little() {
+  ++waiting_;
+  {
+    const Parked parked(budget_);
+    came_back_.wait_for(mutex_, std::chrono::milliseconds(20));
+  }
+  --waiting_;
+}
+
+Result<WorkerPtr> WorkerPool::Calling::take(const WorkerKind& kind, Which which,
+                                            const Channel::GiveUp& give_up) {
+  SW_RETURN_IF_ERROR(pool_.check_home());
+  if (!pool_.ready_.ok()) return pool_.ready_;
   const DoneByWorker starting(0);
   for (;;) {
-    bool gave_up = false;
-    if (which == Which::kAny) {
-      WorkerPtr worker = take_idle(kind, give_up, gave_up);
-      if (worker != nullptr) return worker;
-      if (gave_up) return cancelled();
-    }
-    auto worker = start(kind);
-    if (worker.ok() || worker.error().kind() != ErrorKind::kResource) return worker;
-    if (!wait_for_others(kind, which, worker.error())) return worker;
+    auto worker = pool_.try_take(kind, which);
+    if (!worker.ok() && worker.error().kind() != ErrorKind::kResource) return worker;
+    if (worker.ok() && worker.value() != nullptr) return worker;
     if (give_up && give_up()) return cancelled();
+    if (pool_.make_way(kind, which) ||
+        pool_.wait_for_others(worker.ok() ? nullptr : &worker.error()))
+      continue;
+    if (!worker.ok()) return worker;
+    worker = pool_.start_when_there_is_room(kind, which, give_up);
+    if (!worker.ok() || worker.value() != nullptr) return worker;
   }
 }
 
-bool WorkerPool::wait_for_others(const WorkerKind& kind, Which which, const Status& refused) {
-  WorkerPtr ended;
+Result<WorkerPtr> WorkerPool::try_take(const WorkerKind& kind, Which which) {
+  std::optional<Reservation> room;
+  {
+    const MutexLock lock(mutex_);
+    if (which == Which::kAny) {
+      if (WorkerPtr worker = idle_of(kind)) return worker;
+    }
+    if (!pay_for_spawner()) return WorkerPtr();
+    room = account_->try_reserve(expected_bytes());
+    if (!room) return WorkerPtr();
+  }
+  return start(kind, std::move(*room));
+}
+
+bool WorkerPool::has_idle(const WorkerKind& kind, Which which) const {
+  return which == Which::kAny && std::ranges::any_of(idle_, [&kind](const WorkerPtr& each) {
+           return each->kind() == kind;
+         });
+}
+
+bool WorkerPool::make_way(const WorkerKind& kind, Which which) {
+  WorkerPtr ended;  // when nothing is locked any more
+  const MutexLock lock(mutex_);
+  if (idle_.empty()) return false;
+  if (has_idle(kind, which)) return true;  // came back meanwhile
+  ended = std::move(idle_.front());
+  idle_.pop_front();
+  return true;
+}
+
+bool WorkerPool::wait_for_others(const Status* refused) {
   bool tell = false;
   {
     const MutexLock lock(mutex_);
-    if (!idle_.empty()) {
-      const bool usable =
-          which == Which::kAny &&
-          std::ranges::any_of(idle_, [&](const WorkerPtr& each) { return each->kind() == kind; });
-      if (usable) return true;
-      ended = std::move(idle_.front());
-      idle_.pop_front();
-      return true;
-    }
-    // Each of the others that is not stuck itself has a worker, or finds out soon.
-    if (stuck_ + 1 >= calling_) return false;
-    ++stuck_;
-    tell = !std::exchange(told_, true);
-    came_back_.wait_for(mutex_, std::chrono::milliseconds(20));
-    --stuck_;
+    // Each of the others that does not wait itself has a worker, or finds out soon.
+    if (waiting_ + 1 >= calling_) return false;
+    tell = refused != nullptr && !std::exchange(told_, true);
+    wait_a_little();
   }
   if (tell) {
     guard_report("fewer workers than wanted, calls wait for each other: " +
-                 std::string(refused.message()));
+                 std::string(refused->message()));
   }
   return true;
+}
+
+Result<WorkerPtr> WorkerPool::start_when_there_is_room(const WorkerKind& kind, Which which,
+                                                       const Channel::GiveUp& give_up) {
+  std::size_t spawner = 0;
+  {
+    const MutexLock lock(mutex_);
+    if (starting_) {
+      wait_a_little();
+      return WorkerPtr();
+    }
+    starting_ = true;
+    ++waiting_;
+    if (!pay_for_spawner()) spawner = expected_of_spawner();
+  }
+  const auto enough = [&] {
+    if (give_up && give_up()) return true;
+    const MutexLock lock(mutex_);
+    return has_idle(kind, which);
+  };
+  auto room = account_->reserve(spawner, enough);
+  Reservation for_spawner;
+  if (room.ok()) {
+    for_spawner = std::move(room).value();
+    room = account_->reserve(expected_bytes(), enough);
+  }
+  {
+    const MutexLock lock(mutex_);
+    starting_ = false;
+    --waiting_;
+    if (room.ok() && spawner_paid_.bytes() == 0) spawner_paid_ = std::move(for_spawner);
+    came_back_.notify_all();
+  }
+  if (room.ok()) return start(kind, std::move(room).value());
+  const bool cancels = room.error().code() == Code::kCancelled;
+  if (!cancels || interrupted() || (give_up && give_up())) return std::move(room).status();
+  return WorkerPtr();
 }
 
 WorkerPtr WorkerPool::idle_of(const WorkerKind& kind) {
@@ -123,32 +216,45 @@ WorkerPtr WorkerPool::idle_of(const WorkerKind& kind) {
   return worker;
 }
 
-WorkerPtr WorkerPool::take_idle(const WorkerKind& kind, const Channel::GiveUp& give_up,
-                                bool& gave_up) {
-  for (;;) {
-    WorkerPtr dropped;  // ends when nothing is locked any more
-    {
-      const MutexLock lock(mutex_);
-      if (WorkerPtr worker = idle_of(kind)) return worker;
-      if (calling_ <= 1 || account_->try_reserve(kWorkerBytes)) return nullptr;
-      if (idle_.empty()) {
-        came_back_.wait_for(mutex_, std::chrono::milliseconds(20));
-      } else {
-        dropped = std::move(idle_.front());  // of another kind: makes room
-        idle_.pop_front();
-      }
-    }
-    gave_up = give_up && give_up();
-    if (gave_up) return nullptr;
-  }
+std::size_t WorkerPool::expected_bytes() const {
+  return std::min<std::size_t>(expected_, budget_.limit() / 4);
 }
 
-Result<WorkerPtr> WorkerPool::start(const WorkerKind& kind) {
+std::size_t WorkerPool::expected_of_spawner() const {
+  return std::min(spawner_bytes_, budget_.limit() / 4);
+}
+
+bool WorkerPool::pay_for_spawner() {
+  if (spawner_paid_.bytes() >= expected_of_spawner()) return true;
+  spawner_paid_.release();
+  auto paid = account_->try_reserve(expected_of_spawner());
+  if (paid) spawner_paid_ = std::move(*paid);
+  return paid.has_value();
+}
+
+// What was reserved for it becomes what it holds.
+void WorkerPool::settle_spawner() {
+  const std::size_t held = spawner_->memory();
+  const MutexLock lock(mutex_);
+  if (held > spawner_paid_.bytes()) {
+    spawner_paid_.release();
+    spawner_paid_ = account_->charge(held);
+  } else {
+    spawner_paid_.shrink(held);
+  }
+  spawner_paid_.touch();
+  bytes_elsewhere() += held - spawner_bytes_elsewhere_;
+  spawner_bytes_elsewhere_ = held;
+  spawner_bytes_ = held;
+}
+
+Result<WorkerPtr> WorkerPool::start(const WorkerKind& kind, Reservation room) {
   SharedMemory::Piece beat = memory_->take(account_, sizeof(Beat));
   if (!beat) return out_of_resource("shared memory: no address is left for another worker");
   SW_ASSIGN(Spawner::Spawned spawned, spawner_->spawn(memory_->fd()));
   auto worker = std::make_unique<WorkerProcess>(spawner_, std::move(spawned), std::move(beat),
                                                 memory_, alive_, kind);
+  worker->pay(std::move(room));
   if (kind.sandboxed) worker->channel().expect_at_most(kMostFromStrangers);
   if (kind != WorkerKind()) {
     MessageWriter become;
@@ -158,16 +264,7 @@ Result<WorkerPtr> WorkerPool::start(const WorkerKind& kind) {
   }
   ++started_;
   sample(*worker);
-  const std::size_t held = spawner_->memory();
-  {
-    const MutexLock lock(mutex_);
-    if (held > spawner_paid_.bytes()) {
-      bytes_elsewhere() += held - spawner_paid_.bytes();
-      spawner_paid_.release();
-      spawner_paid_ = account_->charge(held);
-      spawner_paid_.touch();
-    }
-  }
+  settle_spawner();
   keep_spare();
   return worker;
 }
@@ -201,10 +298,11 @@ std::size_t WorkerPool::give_up_spare() {
 
 std::size_t WorkerPool::sample(WorkerProcess& worker) {
   const std::size_t bytes = kWorkerBytes + worker.sample_memory();
+  const std::size_t more = bytes > worker.room() ? bytes - worker.room() : 0;
   // Small changes are not worth the budget's lock.
-  if (bytes > worker.paid() || bytes + kWorkerBytes / 4 < worker.paid()) {
-    worker.pay({});
-    worker.pay(account_->charge(bytes));
+  if (more > worker.grown() || more + kWorkerBytes / 4 < worker.grown()) {
+    worker.grow({});
+    worker.grow(account_->charge(more));
   }
   return bytes;
 }
@@ -222,12 +320,17 @@ std::size_t WorkerPool::recycle_at(const WorkerKind& kind) const {
 
 bool WorkerPool::overgrown(WorkerProcess& worker) {
   const bool lately = now_ns() - worker.sampled_at() < kLookNs;
-  const std::size_t held = lately ? worker.paid() : sample(worker);
+  const std::size_t held = lately ? kWorkerBytes + worker.sampled_bytes() : sample(worker);
   return held > kWorkerBytes + recycle_at(worker.kind()) || worker.kept_bytes() > kMostKept;
 }
 
 void WorkerPool::give_back(WorkerPtr worker) {
   const bool grown = overgrown(*worker);
+  // What it did not need after all is somebody else's; the next is expected to be like it.
+  const std::size_t held = kWorkerBytes + worker->sampled_bytes();
+  worker->shrink_room(held);
+  const std::size_t expected = expected_;
+  expected_ = std::max(held, expected - std::min(expected, expected / 8));
   WorkerPtr dropped;
   const auto same = [kind = worker->kind()](const WorkerPtr& one) { return one->kind() == kind; };
   const MutexLock lock(mutex_);
@@ -262,11 +365,15 @@ std::size_t WorkerPool::end_idle() {
     spawner_->keep_spare(false);
     return bytes;
   }
+  {
+    const MutexLock lock(mutex_);
+    if (guarantees_ > 0) return bytes;
+  }
   // One that starts at this moment is killed with it, and started again by whoever called it.
   spawner_->rest();
   const MutexLock lock(mutex_);
   bytes += spawner_paid_.bytes();
-  bytes_elsewhere() -= spawner_paid_.bytes();
+  bytes_elsewhere() -= std::exchange(spawner_bytes_elsewhere_, 0);
   spawner_paid_.release();
   return bytes;
 }

@@ -26,6 +26,7 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
+  enum class Which : std::uint8_t { kAny, kFresh };
   // Exists while a call needs workers, one after the other.
   class Calling {
    public:
@@ -34,16 +35,28 @@ class WorkerPool {
     Calling(const Calling&) = delete;
     Calling& operator=(const Calling&) = delete;
 
+    // Of this kind. kAny: one that waits for work, or a new one. Its bytes are reserved before it
+    // is started: where there is no room, another call's worker is waited for, and where no call
+    // has one, room, as Account::reserve() does; so it is refused rather than waited for for ever.
+    // The same where the system allows no further process, which is reported once: with none at
+    // all it is an error. `give_up` ends the waiting (kCancelled).
+    Result<WorkerPtr> take(const WorkerKind& kind, Which which = Which::kAny,
+                           const Channel::GiveUp& give_up = nullptr);
+
    private:
     WorkerPool& pool_;
   };
-  // Of this kind. kAny: one that waits for work, or a new one; where there is no room for that and
-  // others are calling, theirs is waited for until `give_up` says otherwise (kCancelled). The same
-  // where the system allows no further process, which is reported once: with none at all it is an
-  // error.
-  enum class Which : std::uint8_t { kAny, kFresh };
-  Result<WorkerPtr> take(const WorkerKind& kind, Which which = Which::kAny,
-                         const Channel::GiveUp& give_up = nullptr);
+  // Held by a pass that will call workers: keeps room for one of them, if there was some.
+  class Guarantee {
+   public:
+    explicit Guarantee(std::shared_ptr<WorkerPool> pool);
+    ~Guarantee();
+    Guarantee(const Guarantee&) = delete;
+    Guarantee& operator=(const Guarantee&) = delete;
+
+   private:
+    const std::shared_ptr<WorkerPool> pool_;
+  };
   // One that answered its last request whole.
   void give_back(WorkerPtr worker);
   // Charges what it holds now; returns it.
@@ -64,13 +77,31 @@ class WorkerPool {
   std::size_t end_idle();
 
  private:
-  Result<WorkerPtr> start(const WorkerKind& kind);
-  WorkerPtr take_idle(const WorkerKind& kind, const Channel::GiveUp& give_up, bool& gave_up);
+  // One that waits for work, or a new one for which there is room; null: neither.
+  Result<WorkerPtr> try_take(const WorkerKind& kind, Which which);
+  // `room`: what it is expected to hold.
+  Result<WorkerPtr> start(const WorkerKind& kind, Reservation room);
   WorkerPtr idle_of(const WorkerKind& kind) SW_REQUIRES(mutex_);
   std::size_t recycle_at(const WorkerKind& kind) const;
-  // Makes way for a fresh process, or lets some time pass in which another call may end; false:
-  // there is nothing to wait for.
-  bool wait_for_others(const WorkerKind& kind, Which which, const Status& refused);
+  bool has_idle(const WorkerKind& kind, Which which) const SW_REQUIRES(mutex_);
+  // Ends one that nobody uses, unless it will do itself; false: there is none.
+  bool make_way(const WorkerKind& kind, Which which);
+  // Lets some time pass in which another call may end; false: none has a worker. `refused`: why the
+  // system allows no further one, or null.
+  bool wait_for_others(const Status* refused);
+  // Parked, and not to be waited for by others.
+  void wait_a_little() SW_REQUIRES(mutex_);
+  // Room for a worker when no call has one: in turn, and only until there is an idle one.
+  Result<WorkerPtr> start_when_there_is_room(const WorkerKind& kind, Which which,
+                                             const Channel::GiveUp& give_up);
+  // What a worker, and what starts them, will hold: as the last ones did, and no more than a
+  // quarter of the budget each.
+  std::size_t expected_bytes() const;
+  std::size_t expected_of_spawner() const SW_REQUIRES(mutex_);
+  // Room for what starts them; false: there is none now.
+  bool pay_for_spawner() SW_REQUIRES(mutex_);
+  void settle_spawner();
+  void keep_guarantee();
   void keep_spare();
   std::size_t give_up_spare() SW_REQUIRES(mutex_);
 
@@ -85,9 +116,14 @@ class WorkerPool {
   mutable Mutex mutex_;
   CondVar came_back_;
   std::size_t calling_ SW_GUARDED_BY(mutex_) = 0;
-  std::size_t stuck_ SW_GUARDED_BY(mutex_) = 0;  // that can have neither a worker nor a process
-  bool told_ SW_GUARDED_BY(mutex_) = false;      // that there are fewer than wanted
+  std::size_t waiting_ SW_GUARDED_BY(mutex_) = 0;  // of those: for a worker
+  bool starting_ SW_GUARDED_BY(mutex_) = false;    // one of them waits for room
+  std::size_t guarantees_ SW_GUARDED_BY(mutex_) = 0;
+  bool told_ SW_GUARDED_BY(mutex_) = false;  // that there are fewer than wanted
   std::size_t most_calling_ SW_GUARDED_BY(mutex_) = 1;
+  std::atomic<std::size_t> expected_{std::size_t{8} << 20U};
+  std::size_t spawner_bytes_ SW_GUARDED_BY(mutex_) = std::size_t{24} << 20U;  // measured: 21 to 23
+  std::size_t spawner_bytes_elsewhere_ SW_GUARDED_BY(mutex_) = 0;
   Reservation spawner_paid_ SW_GUARDED_BY(mutex_);
   Reservation spare_paid_ SW_GUARDED_BY(mutex_);  // for the one forked ahead; none: there is none
   std::deque<WorkerPtr> idle_ SW_GUARDED_BY(mutex_);  // the last one used last

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "spillway/guard/watch.h"
+#include "spillway/memory/activity.h"
 
 namespace spillway {
 namespace {
@@ -41,7 +42,9 @@ class Few final : public Spawner {
     return {SIGKILL, -1};
   }
   void keep_spare(bool wanted) override { spare = wanted; }
+  std::size_t memory() override { return own; }
 
+  std::size_t own = 0;
   std::atomic<bool> spare{false};
   std::atomic<int> asked{0};
 
@@ -50,11 +53,92 @@ class Few final : public Spawner {
   std::atomic<int> alive_{0};
 };
 
+Result<WorkerPtr> take(WorkerPool& pool, WorkerPool::Which which = WorkerPool::Which::kAny) {
+  return WorkerPool::Calling(pool).take({}, which);
+}
+
+constexpr std::size_t kMiB = std::size_t{1} << 20U;
+
+// All that is free but so much.
+Reservation all_but(Budget& budget, const AccountPtr& account, std::size_t free) {
+  return account->try_reserve(budget.free_pool() - free).value();
+}
+
+TEST(WorkerPool, WithoutRoomNoneIsStartedAndItIsRefusedWithTheHolders) {
+  Budget budget(64 * kMiB);
+  const auto few = std::make_shared<Few>(2);
+  WorkerPool pool(budget, few);
+  const auto other = budget.open_account("other");
+  const Reservation taken = all_but(budget, other, 2 * kMiB);
+  const auto worker = take(pool);
+  ASSERT_FALSE(worker.ok());
+  EXPECT_EQ(worker.error().info().type, "BudgetError");
+  EXPECT_NE(worker.error().message().find("other"), std::string::npos);
+  EXPECT_EQ(few->asked, 0);
+  EXPECT_LE(budget.ledger().peak, budget.limit());
+}
+
+TEST(WorkerPool, WithoutRoomACallWaitsForAnothersWorker) {
+  Budget budget(64 * kMiB);
+  WorkerPool pool(budget, std::make_shared<Few>(2));
+  WorkerPool::Calling first(pool);
+  WorkerPtr worker = first.take({}).value();
+  const pid_t pid = worker->pid();
+  pool.end_idle();
+  const auto other = budget.open_account("other");
+  const Reservation taken = all_but(budget, other, 2 * kMiB);
+  std::atomic<bool> waits{false};
+  std::thread second([&] {
+    WorkerPool::Calling calling(pool);
+    auto got = calling.take({}, WorkerPool::Which::kAny, [&waits] {
+      waits = true;
+      return false;
+    });
+    ASSERT_TRUE(got.ok()) << got.error().message();
+    EXPECT_EQ(got.value()->pid(), pid);
+  });
+  while (!waits) std::this_thread::yield();
+  pool.give_back(std::move(worker));
+  second.join();
+  EXPECT_LE(budget.ledger().peak, budget.limit());
+}
+
+TEST(WorkerPool, AGuaranteeKeepsRoomForOne) {
+  Budget budget(64 * kMiB);
+  const auto pool = std::make_shared<WorkerPool>(budget, std::make_shared<Few>(2));
+  std::optional<WorkerPool::Guarantee> guarantee(pool);
+  const auto other = budget.open_account("other");
+  const Reservation taken = all_but(budget, other, 64 * 1024);  // for its Beat
+  auto worker = take(*pool);
+  ASSERT_TRUE(worker.ok()) << worker.error().message();
+  EXPECT_LE(budget.ledger().peak, budget.limit());
+  worker = WorkerPtr();
+  guarantee.reset();
+  const Reservation rest = all_but(budget, other, 0);
+  EXPECT_FALSE(take(*pool).ok());
+}
+
+TEST(WorkerPool, WaitingForRoomEndsWhenItIsGivenUp) {
+  Budget budget(64 * kMiB);
+  WorkerPool pool(budget, std::make_shared<Few>(2));
+  const auto other = budget.open_account("other");
+  const Reservation taken = all_but(budget, other, 2 * kMiB);
+  const Working somebody(budget);  // who may give bytes back: it is not refused
+  std::atomic<int> asked{0};
+  std::thread caller([&] {
+    const auto worker = WorkerPool::Calling(pool).take({}, WorkerPool::Which::kAny,
+                                                       [&asked] { return ++asked > 5; });
+    ASSERT_FALSE(worker.ok());
+    EXPECT_EQ(worker.error().code(), Code::kCancelled);
+  });
+  caller.join();
+}
+
 TEST(WorkerPool, ASpareOneIsChargedAndGoesUnderPressure) {
   Budget budget(std::size_t{64} << 20U);
   const auto few = std::make_shared<Few>(2);
   WorkerPool pool(budget, few);
-  auto worker = pool.take({}).value();
+  auto worker = take(pool).value();
   EXPECT_TRUE(few->spare);
   const std::size_t with_spare = pool.account()->held();
   EXPECT_GT(pool.end_idle(), 0U);
@@ -71,9 +155,9 @@ TEST(WorkerPool, WithoutRoomThereIsNoSpareOne) {
   const auto few = std::make_shared<Few>(2);
   WorkerPool pool(budget, few);
   const auto other = budget.open_account("other");
-  auto taken = other->try_reserve(std::size_t{58} << 20U);
-  ASSERT_TRUE(taken.has_value());
-  auto worker = pool.take({}).value();
+  few->own = 16 * kMiB;
+  const Reservation taken = all_but(budget, other, few->own + 10 * kMiB);
+  auto worker = take(pool).value();
   EXPECT_FALSE(few->spare);
 }
 
@@ -84,12 +168,12 @@ TEST(WorkerPool, WhereNoProcessIsToBeHadACallWaitsForAnother) {
   Budget budget(std::size_t{64} << 20U);
   const auto few = std::make_shared<Few>(1);
   WorkerPool pool(budget, few);
-  const WorkerPool::Calling first(pool);
-  WorkerPtr worker = pool.take({}).value();
+  WorkerPool::Calling first(pool);
+  WorkerPtr worker = first.take({}).value();
   const pid_t pid = worker->pid();
   std::thread second([&pool, pid] {
-    const WorkerPool::Calling calling(pool);
-    auto got = pool.take({});
+    WorkerPool::Calling calling(pool);
+    auto got = calling.take({});
     ASSERT_TRUE(got.ok()) << got.error().message();
     EXPECT_EQ(got.value()->pid(), pid);
   });
@@ -103,10 +187,10 @@ TEST(WorkerPool, WhereNoProcessIsToBeHadACallWaitsForAnother) {
 TEST(WorkerPool, OneThatNobodyUsesMakesWayForAFreshOne) {
   Budget budget(std::size_t{64} << 20U);
   WorkerPool pool(budget, std::make_shared<Few>(1));
-  WorkerPtr worker = pool.take({}).value();
+  WorkerPtr worker = take(pool).value();
   const pid_t pid = worker->pid();
   pool.give_back(std::move(worker));
-  auto fresh = pool.take({}, WorkerPool::Which::kFresh);
+  auto fresh = take(pool, WorkerPool::Which::kFresh);
   ASSERT_TRUE(fresh.ok()) << fresh.error().message();
   EXPECT_NE(fresh.value()->pid(), pid);
 }
@@ -125,17 +209,17 @@ TEST(WorkerPool, AForkedChildHasNoneAndEndsNone) {
   Budget budget(std::size_t{64} << 20U);
   const auto few = std::make_shared<Few>(2);
   auto pool = std::make_unique<WorkerPool>(budget, few);
-  WorkerPtr worker = pool->take({}).value();
+  WorkerPtr worker = take(*pool).value();
   const pid_t pid = worker->pid();
   pool->give_back(std::move(worker));
   EXPECT_EQ(in_a_child([&] {
-              const bool refused = pool->take({}).error().code() == Code::kFailedPrecondition;
+              const bool refused = take(*pool).error().code() == Code::kFailedPrecondition;
               pool->end_idle();
               pool = nullptr;
               return refused ? 0 : 1;
             }),
             0);
-  worker = pool->take({}).value();
+  worker = take(*pool).value();
   EXPECT_EQ(worker->pid(), pid);
   EXPECT_EQ(waitpid(pid, nullptr, WNOHANG), 0);
 }
@@ -143,8 +227,7 @@ TEST(WorkerPool, AForkedChildHasNoneAndEndsNone) {
 TEST(WorkerPool, WithNoProcessAtAllItIsAnError) {
   Budget budget(std::size_t{64} << 20U);
   WorkerPool pool(budget, std::make_shared<Few>(0));
-  const WorkerPool::Calling calling(pool);
-  const auto worker = pool.take({});
+  const auto worker = take(pool);
   ASSERT_FALSE(worker.ok());
   EXPECT_EQ(worker.error().kind(), ErrorKind::kResource);
 }

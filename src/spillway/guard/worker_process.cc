@@ -70,11 +70,24 @@ void WorkerProcess::keep(SharedMemory::Piece piece) {
   kept_.push_back(std::move(piece));
 }
 
-void WorkerProcess::pay(Reservation paid) {
-  bytes_elsewhere() -= paid_.bytes();
-  paid_ = std::move(paid);
-  paid_.touch();
-  bytes_elsewhere() += paid_.bytes();
+void WorkerProcess::pay(Reservation room) {
+  bytes_elsewhere() -= room_.bytes();
+  room_ = std::move(room);
+  room_.touch();
+  bytes_elsewhere() += room_.bytes();
+}
+
+void WorkerProcess::grow(Reservation more) {
+  bytes_elsewhere() -= grown_.bytes();
+  grown_ = std::move(more);
+  grown_.touch();
+  bytes_elsewhere() += grown_.bytes();
+}
+
+void WorkerProcess::shrink_room(std::size_t bytes) {
+  const std::size_t before = room_.bytes();
+  room_.shrink(bytes);
+  bytes_elsewhere() -= before - room_.bytes();
 }
 
 std::size_t WorkerProcess::sample_memory() {
@@ -149,6 +162,7 @@ Death WorkerProcess::bury() {
   death.memory = sampled_;
   death.allowed = kind_.memory_limit;
   pay({});
+  grow({});
   return death;
 }
 

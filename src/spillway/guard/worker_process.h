@@ -93,8 +93,14 @@ class WorkerProcess {
   // Private bytes it holds now, and as reported by the last sample; charged by the pool.
   std::size_t sample_memory();
   std::int64_t sampled_at() const { return sampled_at_; }  // when that was
-  void pay(Reservation paid);
-  std::size_t paid() const { return paid_.bytes(); }
+  std::size_t sampled_bytes() const { return sampled_; }
+  // What pays for it: room that was reserved before it was started, and what it grew beyond.
+  void pay(Reservation room);
+  void grow(Reservation more);
+  void shrink_room(std::size_t bytes);
+  std::size_t room() const { return room_.bytes(); }
+  std::size_t grown() const { return grown_.bytes(); }
+  std::size_t paid() const { return room() + grown(); }
 
   // Where its threads are, as faulthandler tells it; empty: it did not answer in time, or
   // `give_up`, asked every 50 ms, had enough.
@@ -124,7 +130,8 @@ class WorkerProcess {
   std::size_t sampled_ = 0;
   std::int64_t sampled_at_ = 0;
   std::size_t at_start_ = 0;  // pages it shares with the process it was forked from
-  Reservation paid_;
+  Reservation room_;
+  Reservation grown_;
   std::string ours_;
   bool too_slow_ = false;
   bool buried_ = false;

@@ -162,7 +162,7 @@ Status Account::check_possible(std::size_t bytes) {
   return budget_.refusal(*this, bytes);
 }
 
-Result<Reservation> Account::reserve(std::size_t bytes) {
+Result<Reservation> Account::reserve(std::size_t bytes, const std::function<bool()>& give_up) {
   bool collected = false;
   int found_waiting = 0;
   std::optional<Doing> waiting;
@@ -181,6 +181,7 @@ Result<Reservation> Account::reserve(std::size_t bytes) {
     }
     // What can never fit is refused before anything is spilled for it.
     if (bytes > budget_.limit()) return budget_.refusal(*this, bytes);
+    if (give_up && give_up()) return cancelled();
     if (budget_.reclaim(bytes) > 0) continue;
     if (!waiting) {
       waited.emplace(waited_ns_);

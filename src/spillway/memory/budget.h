@@ -65,8 +65,9 @@ class Account : public std::enable_shared_from_this<Account> {
 
   // For the element that is waited for: pool, then the guarantee, then what others can give up
   // (in the order of ReclaimOrder), then waits while any engine thread still works. When everyone
-  // waits and it still does not fit: kResource with the table of holders (R7). Not with the GIL.
-  Result<Reservation> reserve(std::size_t bytes);
+  // waits and it still does not fit: kResource with the table of holders (R7). `give_up`, asked
+  // while it waits, ends that (kCancelled). Not with the GIL.
+  Result<Reservation> reserve(std::size_t bytes, const std::function<bool()>& give_up = nullptr);
 
   // For bytes that exist already (Python made them): always succeeds, may go into debt, which
   // try_reserve and reserve then repay by waiting. Never waits.

@@ -52,6 +52,8 @@ class Function {
   virtual bool fallible() const { return true; }
   // Runs natively, but row by row: worth several threads where it was given several calls.
   virtual bool row_by_row() const { return false; }
+  // Held by a pass that will call it: keeps what a first call cannot do without. May be null.
+  virtual std::shared_ptr<void> guarantee() { return nullptr; }
   // One function that does `inner` and then this, with the same results; null: they stay two.
   virtual std::shared_ptr<Function> after(const std::shared_ptr<Function>& inner);
   // A function of elements of `input` that gives them back, and this one's result behind them:

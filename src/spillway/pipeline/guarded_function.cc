@@ -146,7 +146,7 @@ Function::Outcome GuardedFunction::call(const Chunk& rows, const CallContext& co
 }
 
 Function::Outcome GuardedFunction::call_in_turn(const Chunk& rows, const CallContext& context) {
-  const WorkerPool::Calling calling(*pool_);
+  WorkerPool::Calling calling(*pool_);
   const auto give_up = [&context] {
     return (context.stop != nullptr && *context.stop) || interrupted();
   };
@@ -164,7 +164,7 @@ Function::Outcome GuardedFunction::call_in_turn(const Chunk& rows, const CallCon
     // What has killed a worker is called alone in a fresh one.
     if (blamed.deaths > 0) some = rows.slice(0, 1);
     const auto which = blamed.deaths > 0 ? WorkerPool::Which::kFresh : WorkerPool::Which::kAny;
-    auto worker = pool_->take(rules_.kind, which, give_up);
+    auto worker = calling.take(rules_.kind, which, give_up);
     if (!worker.ok()) {
       failed.error = std::move(worker).status();
       return failed;

@@ -33,6 +33,9 @@ class GuardedFunction final : public Function {
   std::string name() const override { return inner_->name(); }
   bool holds_interpreter() const override { return true; }
   std::string why() const override;
+  std::shared_ptr<void> guarantee() override {
+    return std::make_shared<WorkerPool::Guarantee>(pool_);
+  }
 
   // How many rows had better travel together: as many as take about two milliseconds and fill a few
   // MiB, by what the last calls took. One before anything is known.

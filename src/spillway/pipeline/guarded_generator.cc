@@ -143,8 +143,8 @@ class GuardedGenerator final : public Generator {
 
   // A fresh worker whose generator is where this one was. `died`: it did not get there.
   Status start(const std::atomic<bool>& stop, bool& died, std::string& stack) {
-    SW_ASSIGN(worker_,
-              pool_->take(rules_.kind, WorkerPool::Which::kAny, [&stop] { return stop.load(); }));
+    SW_ASSIGN(worker_, WorkerPool::Calling(*pool_).take(rules_.kind, WorkerPool::Which::kAny,
+                                                        [&stop] { return stop.load(); }));
     receiver_ = RowReceiver();
     MessageWriter message;
     message.add(WorkerVerb::kStartGenerator).add(std::string_view(travels_));

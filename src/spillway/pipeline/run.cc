@@ -90,6 +90,12 @@ Result<std::shared_ptr<Quarantine>> Run::quarantine(const std::string& path) {
 Status Run::reserve_floors() {
   if (!has_floors()) return {};
   for (const StagePtr& stage : stages_) {
+    for (const Value& param : stage->node().params()) {
+      const auto* function = std::get_if<FunctionPtr>(&param);
+      if (function != nullptr && *function != nullptr) {
+        guarantees_.push_back((*function)->guarantee());
+      }
+    }
     const StructurePtr& structure = stage->node().structure();
     const std::int64_t bytes = structure == nullptr ? -1 : structure->static_bytes();
     if (bytes <= 0 || stage->node().op().passes_rows) continue;

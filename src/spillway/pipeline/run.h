@@ -85,6 +85,7 @@ class Run : public std::enable_shared_from_this<Run> {
   const bool child_;
   AccountPtr account_;
   std::vector<StagePtr> stages_;
+  std::vector<std::shared_ptr<void>> guarantees_;  // of their functions
   std::unordered_map<const Node*, StagePtr> by_node_;
   std::deque<StageStats> stats_;  // of stages_
   std::atomic<bool> stop_{false};
