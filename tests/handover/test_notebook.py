@@ -86,7 +86,7 @@ def test_an_error_in_element_7_reaches_the_cell_with_our_text(notebook: Kernel) 
 
 def test_the_stop_button_works_while_a_source_is_waited_for(notebook: Kernel) -> None:
     found = []
-    for _ in range(3):
+    for _ in range(8):
         done = notebook.run("run(forever)", timeout=300)
         assert done.error.startswith("KeyboardInterrupt"), done
         assert notebook.answers()
@@ -96,4 +96,5 @@ def test_the_stop_button_works_while_a_source_is_waited_for(notebook: Kernel) ->
         )
         assert done.status == "ok", done
         found.append(int(done.text))
-    assert found[1] == found[2]
+    # One of each round would be six; threads that are just ending still have some.
+    assert found[7] - found[1] < 6, found

@@ -114,9 +114,8 @@ Result<WorkerPtr> WorkerPool::Calling::take(const WorkerKind& kind, Which which,
     if (!worker.ok() && worker.error().kind() != ErrorKind::kResource) return worker;
     if (worker.ok() && worker.value() != nullptr) return worker;
     if (give_up && give_up()) return cancelled();
-    if (pool_.make_way(kind, which) ||
-        pool_.wait_for_others(worker.ok() ? nullptr : &worker.error()))
-      continue;
+    const Status* refused = worker.ok() ? nullptr : &worker.error();
+    if (pool_.make_way(kind, which) || pool_.wait_for_others(refused)) continue;
     if (!worker.ok()) return worker;
     worker = pool_.start_when_there_is_room(kind, which, give_up);
     if (!worker.ok() || worker.value() != nullptr) return worker;
