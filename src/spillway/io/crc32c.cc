@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <vector>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -170,28 +171,73 @@ bool can_do_both() {
   return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("vpclmulqdq") != 0;
 }
 
+// Vectors twice as wide need no help: the instruction would only keep them waiting for loads.
+#define SW_WIDE_VECTORS gnu::target("avx512f,avx512vl,avx2,vpclmulqdq,pclmul,sse4.2")
+constexpr std::size_t kWide = sizeof(__m512i);
+constexpr std::size_t kAtOnce = 8;  // hides the products' latency
+
+template <unsigned Bits>
+[[SW_WIDE_VECTORS, gnu::always_inline]] inline __m512i folded(__m512i x, __m512i with) {
+  const __m512i by =
+      _mm512_set4_epi64(power(Bits - 33), power(Bits + 31), power(Bits - 33), power(Bits + 31));
+  const __m512i low = _mm512_clmulepi64_epi128(x, by, 0x00);
+  const __m512i high = _mm512_clmulepi64_epi128(x, by, 0x11);
+  constexpr int kXorOfThree = 0x96;
+  return _mm512_ternarylogic_epi64(low, high, with, kXorOfThree);
+}
+
+[[SW_WIDE_VECTORS]] std::uint32_t by_wide_vectors(std::uint32_t crc, const std::byte* at,
+                                                  std::size_t n) {
+  constexpr std::size_t kStep = kAtOnce * kWide;
+  if (n < 2 * kStep) return by_both(crc, at, n);
+  __m512i sums[kAtOnce];
+  for (std::size_t k = 0; k < kAtOnce; ++k) sums[k] = _mm512_loadu_si512(at + k * kWide);
+  const __m128i first = _mm_cvtsi32_si128(static_cast<int>(crc));
+  sums[0] = _mm512_xor_si512(sums[0], _mm512_zextsi128_si512(first));
+  for (at += kStep, n -= kStep; n >= kStep; at += kStep, n -= kStep) {
+    for (std::size_t k = 0; k < kAtOnce; ++k) {
+      sums[k] = folded<8 * kStep>(sums[k], _mm512_loadu_si512(at + k * kWide));
+    }
+  }
+  __m512i sum = sums[0];
+  for (std::size_t k = 1; k < kAtOnce; ++k) sum = folded<8 * kWide>(sum, sums[k]);
+  for (; n >= kWide; at += kWide, n -= kWide) {
+    sum = folded<8 * kWide>(sum, _mm512_loadu_si512(at));
+  }
+  std::array<std::uint64_t, 8> last{};
+  _mm512_storeu_si512(last.data(), sum);
+  std::uint64_t state = 0;
+  for (const std::uint64_t word : last) state = _mm_crc32_u64(state, word);
+  return by_instruction(static_cast<std::uint32_t>(state), at, n);
+}
+
+bool has_wide_vectors() {
+  return can_do_both() && __builtin_cpu_supports("avx512f") != 0 &&
+         __builtin_cpu_supports("avx512vl") != 0;
+}
+
 #endif
+
+std::vector<internal::Crc32cWay> usable_ways() {
+  std::vector<internal::Crc32cWay> ways{by_tables};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("sse4.2") != 0) ways.push_back(by_instruction);
+  if (can_do_both()) ways.push_back(by_both);
+  if (has_wide_vectors()) ways.push_back(by_wide_vectors);
+#endif
+  return ways;
+}
 
 }  // namespace
 
-std::uint32_t internal::portable_crc32c(std::span<const std::byte> bytes) {
-  return ~by_tables(~0U, bytes.data(), bytes.size());
-}
-
-std::uint32_t internal::unfolded_crc32c(std::span<const std::byte> bytes) {
-#if defined(__x86_64__)
-  static const bool kInstruction = __builtin_cpu_supports("sse4.2") != 0;
-  if (kInstruction) return ~by_instruction(~0U, bytes.data(), bytes.size());
-#endif
-  return internal::portable_crc32c(bytes);
+std::span<const internal::Crc32cWay> internal::crc32c_ways() {
+  static const std::vector<Crc32cWay> kWays = usable_ways();
+  return kWays;
 }
 
 std::uint32_t crc32c(std::span<const std::byte> bytes) {
-#if defined(__x86_64__)
-  static const bool kBoth = can_do_both();
-  if (kBoth) return ~by_both(~0U, bytes.data(), bytes.size());
-#endif
-  return internal::unfolded_crc32c(bytes);
+  static const internal::Crc32cWay kFastest = internal::crc32c_ways().back();
+  return internal::crc32c_by(kFastest, bytes);
 }
 
 }  // namespace spillway
