@@ -23,8 +23,9 @@ namespace {
 constexpr int kMostKills = 1000;  // from outside, of workers at one element
 constexpr std::size_t kMostBlamed = 4096;
 constexpr std::size_t kLeastRoom = 16 * 1024;
-constexpr std::int64_t kCallNs = 5'000'000;  // results wait no longer for those after them
-constexpr std::int64_t kTogetherNs = 2'000'000;
+// Rows that take so long travel together, and results wait no longer for those after them. A
+// function of 0.45 ms costs 3 % more than in a loop so, 7 % with two milliseconds (Zen 5).
+constexpr std::int64_t kCallNs = 5'000'000;
 constexpr std::size_t kTogetherBytes = 4 * kMiB;
 constexpr std::int64_t kMostTogether = 4096;
 
@@ -78,7 +79,7 @@ std::int64_t GuardedFunction::rows_together() const {
   const std::int64_t ns = row_ns_;
   if (ns == 0) return 1;
   const auto fit = static_cast<std::int64_t>(kTogetherBytes / std::max<std::size_t>(row_bytes_, 1));
-  return std::clamp<std::int64_t>(std::min({kTogetherNs / ns, fit, together_.load()}), 1,
+  return std::clamp<std::int64_t>(std::min({kCallNs / ns, fit, together_.load()}), 1,
                                   kMostTogether);
 }
 

@@ -37,7 +37,7 @@ class GuardedFunction final : public Function {
     return std::make_shared<WorkerPool::Guarantee>(pool_);
   }
 
-  // How many rows had better travel together: as many as take about two milliseconds and fill a few
+  // How many rows had better travel together: as many as take about five milliseconds and fill a few
   // MiB, by what the last calls took. One before anything is known.
   std::int64_t rows_together() const;
   // Calls at a time, each in a worker of its own.
