@@ -209,9 +209,23 @@ def test_a_function_that_waits_gets_more_calls() -> None:
     )
 
 
-def test_a_function_that_was_given_calls_is_not_told_to_have_them() -> None:
-    slow = _map(native=False, calls=8)
-    assert all(a.kind not in ("calls", "isolate") for a in _advice(_source(), slow, cpu_s=0.2))
+def test_a_function_whose_calls_all_wait_gets_more_than_it_was_given() -> None:
+    slow = _map(native=False, calls=4, parallelism=4)
+    first = _advice(_source(), slow, cpu_s=0.25)[0]
+    assert first.kind == "calls"
+    assert "its 4 calls at a time mostly wait" in str(first)
+    assert str(first).endswith("with 40 at a time")
+
+
+def test_a_function_that_was_given_calls_it_does_not_need_is_not_told_to_have_more() -> None:
+    for stage in (_map(native=False, calls=8), _map(native=False, calls=-1, parallelism=8)):
+        assert all(a.kind not in ("calls", "isolate") for a in _advice(stage, cpu_s=0.2))
+
+
+def test_a_short_function_is_not_blamed_for_anothers_waiting() -> None:
+    slow = _map(native=False, calls=-1, parallelism=16)
+    short = StageFacts("map#2", "map", "map(scale)", (1,), busy_s=0.2, native=False)
+    assert all(a.stage != "map#2" for a in _advice(_source(), slow, short, cpu_s=0.25))
 
 
 def test_python_that_computes_goes_to_worker_processes() -> None:

@@ -155,16 +155,23 @@ def _runs_as_python(seen: PassNumbers) -> list[Advice]:
 
 def _more_calls(seen: PassNumbers) -> list[Advice]:
     found = []
-    idle = 1 - seen.at_work
+    idle_s = seen.elapsed_s * (1 - seen.at_work)
     for stage in seen.stages:
-        if stage.op != "map" or stage.calls is not None or stage.isolated:
+        if stage.op != "map" or stage.isolated:
             continue
-        if not stage.native and idle >= 0.5:
-            calls = max(2, min(_MOST_CALLS, round(1 / max(1 - idle, 1 / _MOST_CALLS))))
-            gain = _saved(seen, stage.busy_s * (1 - 1 / calls))
+        # What the process did not work is this stage's doing only if the stage lasted about as long.
+        waits = not stage.native and seen.at_work <= 0.5 and stage.busy_s >= 0.5 * idle_s
+        told = stage.calls
+        if told is not None and not (waits and 0 < told <= stage.parallelism):
+            continue
+        if waits:
+            now = told or 1
+            calls = now * max(2, min(_MOST_CALLS, round(1 / max(seen.at_work, 1 / _MOST_CALLS))))
+            gain = _saved(seen, stage.busy_s * (1 - now / calls))
+            theirs = f"its {now} calls at a time" if told else "its calls"
             text = (
-                f"{stage.label} took {seen.share(stage.busy_s)} of the time, and its calls mostly "
-                f"wait (the process used {duration(seen.cpu_s)} of CPU): "
+                f"{stage.label} took {seen.share(stage.busy_s)} of the time, and {theirs} "
+                f"mostly wait (the process used {duration(seen.cpu_s)} of CPU): "
                 f"num_parallel_calls=sw.AUTOTUNE saves about {seen.saves(gain)} with {calls} at "
                 f"a time"
             )
