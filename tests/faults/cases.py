@@ -51,7 +51,7 @@ def poison() -> str:
     return f"999 of 999 others, then by policy; names {named(error, index=500)}. {said(error)}"
 
 
-@fault("18", "SIGSTOP of a worker", soak=True)
+@fault("18", "SIGSTOP of a worker")
 def stopped() -> str:
     with tempfile.TemporaryDirectory() as folder:
         marker = folder + "/stopped"

@@ -21,7 +21,6 @@ namespace spillway {
 namespace {
 
 constexpr int kMostKills = 1000;  // from outside, of workers at one element
-constexpr std::size_t kMostBlamed = 4096;
 constexpr std::size_t kLeastRoom = 16 * 1024;
 // Rows that take so long travel together, and results wait no longer for those after them. A
 // function of 0.45 ms costs 3 % more than in a loop so, 7 % with two milliseconds (Zen 5).
@@ -152,11 +151,11 @@ Function::Outcome GuardedFunction::call_in_turn(const Chunk& rows, const CallCon
     return (context.stop != nullptr && *context.stop) || interrupted();
   };
   Outcome failed;
-  Chunk some = rows;
   const Element first(context.epoch, context.first_index);
-  Blame blamed = blame_of(first);
+  Chunk some = rows.slice(0, blamed_.rows_before_next(context.account, first, rows.rows()));
+  Blame blamed = blamed_.of(context.account, first);
   if (!blamed.error.ok()) {
-    acquit(first);
+    blamed_.acquit(context.account, first);
     failed.error = std::move(blamed.error);
     return failed;
   }
@@ -174,7 +173,7 @@ Function::Outcome GuardedFunction::call_in_turn(const Chunk& rows, const CallCon
     Answer answer = ask(*worker.value(), some, context);
     if (!answer.died) {
       pool_->give_back(std::move(worker).value());
-      if (blamed.deaths > 0) acquit(first);
+      if (blamed.deaths > 0) blamed_.acquit(context.account, first);
       return std::move(answer.outcome);
     }
     if (answer.stopped) worker.value()->kill("nobody waits for it any more", false);
@@ -196,19 +195,19 @@ Function::Outcome GuardedFunction::call_in_turn(const Chunk& rows, const CallCon
           const Scene scene = scene_of(rows.slice(row, row + 1), there, its, answer.stack);
           its.error = worker_died(death, worker.value()->pid(), scene, pool_->budget());
         }
-        blame({context.epoch, context.first_index + row}, std::move(its));
+        blamed_.blame(context.account, {context.epoch, context.first_index + row}, std::move(its));
       }
       some = rows.slice(0, row);
       continue;
     }
     if (innocent && !mutant("not_run_again")) continue;
     if (++blamed.deaths > rules_.restarts) {
-      acquit(first);
+      blamed_.acquit(context.account, first);
       failed.error = worker_died(death, worker.value()->pid(),
                                  scene_of(rows, context, blamed, answer.stack), pool_->budget());
       return failed;
     }
-    blame(first, blamed);
+    blamed_.blame(context.account, first, blamed);
   }
 }
 
@@ -329,23 +328,6 @@ Scene GuardedFunction::scene_of(const Chunk& rows, const CallContext& context, c
   scene.attempts = blame.deaths;
   scene.stack = std::move(stack);
   return scene;
-}
-
-GuardedFunction::Blame GuardedFunction::blame_of(Element element) {
-  const MutexLock lock(mutex_);
-  const auto found = blamed_.find(element);
-  return found == blamed_.end() ? Blame() : found->second;
-}
-
-void GuardedFunction::blame(Element element, Blame blame) {
-  const MutexLock lock(mutex_);
-  blamed_[element] = std::move(blame);
-  if (blamed_.size() > kMostBlamed) blamed_.erase(blamed_.begin());
-}
-
-void GuardedFunction::acquit(Element element) {
-  const MutexLock lock(mutex_);
-  blamed_.erase(element);
 }
 
 }  // namespace spillway

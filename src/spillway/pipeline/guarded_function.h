@@ -1,12 +1,12 @@
 #pragma once
 
 #include <atomic>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
 
 #include "spillway/base/mutex.h"
+#include "spillway/guard/blame.h"
 #include "spillway/guard/message.h"
 #include "spillway/guard/pass_seeds.h"
 #include "spillway/guard/watch.h"
@@ -37,8 +37,8 @@ class GuardedFunction final : public Function {
     return std::make_shared<WorkerPool::Guarantee>(pool_);
   }
 
-  // How many rows had better travel together: as many as take about five milliseconds and fill a few
-  // MiB, by what the last calls took. One before anything is known.
+  // How many rows had better travel together: as many as take about five milliseconds and fill a
+  // few MiB, by what the last calls took. One before anything is known.
   std::int64_t rows_together() const;
   // Calls at a time, each in a worker of its own.
   int most_calls() const;
@@ -68,16 +68,7 @@ class GuardedFunction final : public Function {
   void note_time(std::int64_t rows, std::int64_t ns);
   void note_bytes(std::int64_t rows, std::size_t bytes);
 
-  using Element = std::pair<std::int64_t, std::int64_t>;  // epoch, index
-  // What is held against an element.
-  struct Blame {
-    int deaths = 0;         // of workers
-    std::int64_t lost = 0;  // rows before it whose results were lost with the first
-    Status error;           // where it may not be tried again
-  };
-  Blame blame_of(Element element);
-  void blame(Element element, Blame blame);
-  void acquit(Element element);
+  using Element = BlameBook::Element;
   Scene scene_of(const Chunk& rows, const CallContext& context, const Blame& blame,
                  std::string stack) const;
 
@@ -95,7 +86,7 @@ class GuardedFunction final : public Function {
   CondVar ended_;
   int running_ SW_GUARDED_BY(mutex_) = 0;
   std::multiset<Element> waiting_ SW_GUARDED_BY(mutex_);  // for their turn
-  std::map<Element, Blame> blamed_ SW_GUARDED_BY(mutex_);
+  BlameBook blamed_;
 };
 
 }  // namespace spillway

@@ -114,6 +114,10 @@ FunctionPtr load_by_name(std::string_view name) {
       if (kind == "segv") segfault();
       if (kind == "kill once" && first_time()) raise(SIGKILL);
       if (kind == "segv once" && first_time()) segfault();
+      if (kind == "late segv once" && first_time()) {
+        usleep(100'000);
+        segfault();
+      }
       if (kind == "exit") _exit(3);
       if (kind == "hang") pause();
       if (kind == "fail") return bad_data(Code::kDataLoss, "element ", x, " is bad");
@@ -246,6 +250,37 @@ TEST_F(Guarded, AnErrorOfTheFunctionIsTheElementsError) {
   EXPECT_EQ(errors[0].code(), Code::kDataLoss);
   EXPECT_THAT(std::string(errors[0].message()), HasSubstr("element 7 is bad"));
   EXPECT_EQ(pool->started(), 1);
+}
+
+TEST_F(Guarded, AnElementThatIsToBlameIsNotCalledInTheCompanyOfThoseBeforeIt) {
+  GuardRules rules;
+  rules.restarts = 0;
+  const auto guarded = function("one by one late segv once:3", rules);
+  // Its time is over when the worker is dead: of those before it, the next answers for one.
+  CallContext context{account, 0, 0};
+  context.deadline_ns = now_ns() + 50'000'000;
+  const auto first = guarded->call(numbers(0, 5), context);
+  ASSERT_TRUE(first.error.ok());
+  ASSERT_EQ(first.out.rows(), 1);
+  const auto second = guarded->call(numbers(1, 4), {account, 1, 0});
+  EXPECT_TRUE(second.error.ok());
+  ASSERT_EQ(second.out.rows(), 2);
+  const auto third = guarded->call(numbers(3, 2), {account, 3, 0});
+  EXPECT_EQ(third.error.info().type, "WorkerDied");
+  EXPECT_EQ(call_all(*guarded, 5), tenfold(5));
+}
+
+TEST_F(Guarded, WhatIsHeldAgainstAnElementIsNothingToAnotherPass) {
+  GuardRules rules;
+  rules.restarts = 0;
+  const auto guarded = function("one by one segv once:3", rules);
+  ASSERT_EQ(guarded->call(numbers(0, 5), {account, 0, 0}).out.rows(), 3);
+  const AccountPtr other = budget.open_account("stage");
+  const auto there = guarded->call(numbers(3, 2), {other, 3, 0});
+  EXPECT_TRUE(there.error.ok());
+  EXPECT_EQ(there.out.rows(), 2);
+  const auto here = guarded->call(numbers(3, 2), {account, 3, 0});
+  EXPECT_EQ(here.error.info().type, "WorkerDied");
 }
 
 TEST_F(Guarded, AnElementThatCrashesIsTriedAloneThenFailsAloneAndIsNamed) {
