@@ -1,8 +1,8 @@
 """What does a network cost whose batch needs eight times the memory it may have?
 
-`python -m bench.micro_batches [BATCH] [SIDE] [ROUNDS]`: ResNet-18 on a file of images, by turns in
-one run: Spillway under an eighth of what the whole plan would hold, Spillway and TensorFlow
-(eager, and as a tf.function) with all memory, ONNX Runtime. Images a second and a CPU second,
+`python -m bench.micro_batches [BATCH] [SIDE] [ROUNDS]`: ResNet-18 on images, by turns in one run:
+Spillway on a file of them, under an eighth of what the plan for all at once would hold; Spillway
+and TensorFlow (eager, and as a tf.function) with all memory, ONNX Runtime. Images a second and a CPU second,
 planned and measured peaks, and the largest difference from TensorFlow's result.
 """
 
@@ -53,7 +53,8 @@ run = lambda x: resnet18(tf, tf.constant(x), held).numpy()
 _LIMITED = """
 if limit:
     sw.configure(memory_limit=limit)
-asked = resnet18(tf, sw.load_npy(folder / "x.npy"), held)
+x = sw.load_npy(folder / "x.npy") if limit else tf.constant(np.load(folder / "x.npy"))
+asked = resnet18(tf, x, held)
 told = sw.forecast(asked)
 facts["planned"], facts["how"] = told.bytes, str(told.how)
 y = asked.numpy()

@@ -77,3 +77,27 @@ def test_constants_make_room_for_each_other() -> None:
         kept = [tf.constant(np.full([1 << 17], float(at))) for at in range(40)]
         assert sw.memory().used <= 16 << 20
         assert [float(x[0]) for x in kept] == list(range(40))
+
+
+def _held() -> int:
+    """Bytes of tensors that have a value."""
+    return sum(row["held"] for row in sw.memory().rows if row["name"] == "tensors")
+
+
+def test_a_network_with_ways_around_its_layers_waits_as_a_whole() -> None:
+    x = tf.zeros([1000, 500]) + 1.0
+    before = _held()
+    y = x
+    for _ in range(40):  # counted along every way, 2 ** 40 nodes
+        y = tf.nn.relu(y) * 0.5 + y * 0.5
+    assert _held() - before < 1 << 20, "half of it was computed as it was written"
+    assert float(tf.reduce_max(y)) == 1.0
+
+
+def test_a_thousand_waiting_nodes_are_computed() -> None:
+    y = tf.zeros([1000, 500])
+    before = _held()
+    for _ in range(1100):
+        y = y + 1.0
+    assert _held() - before >= 1000 * 500 * 4
+    assert float(tf.reduce_min(y)) == 1100.0

@@ -11,7 +11,6 @@ namespace spillway::graph {
 namespace {
 
 constexpr std::size_t kSmall = 64 * 1024;
-constexpr int kMostPending = 1000;
 
 Status where(Status status, const Node& node) {
   if (status.ok()) return status;
@@ -81,7 +80,7 @@ bool is_small(const Node& node) {
 
 bool evaluate_at_once(const Node& node) {
   if (node.symbolic()) return false;
-  if (node.op().effect != Effect::kNone || node.pending() >= kMostPending) return true;
+  if (node.op().effect != Effect::kNone || node.pending() >= Node::kMostPending) return true;
   if (node.pending() > 1) return false;
   const auto unknown = [](const Spec& spec) { return !spec.shape.fully_known(); };
   return is_small(node) || std::any_of(node.outputs().begin(), node.outputs().end(), unknown);

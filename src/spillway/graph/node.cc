@@ -1,6 +1,7 @@
 #include "spillway/graph/node.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "spillway/base/few.h"
 #include "spillway/graph/control.h"
@@ -8,7 +9,6 @@
 namespace spillway::graph {
 namespace {
 
-constexpr int kMostPending = 1 << 20;
 constexpr std::size_t kFewInputs = 4;
 std::atomic<std::int64_t> serials{0};
 
@@ -31,6 +31,21 @@ void release(std::vector<Operand> operands) {
     pending.pop_back();
   }
   active = nullptr;
+}
+
+// How many nodes have to run for `inputs`, each counted once; ends at kMostPending.
+int count_pending(std::vector<Operand> inputs) {
+  std::unordered_set<const Node*> seen;
+  while (!inputs.empty() && seen.size() < Node::kMostPending) {
+    const NodePtr node = std::move(inputs.back().node);
+    inputs.pop_back();
+    if (seen.contains(node.get())) continue;
+    if (const auto more = node->pending_inputs()) {
+      seen.insert(node.get());
+      inputs.insert(inputs.end(), more->begin(), more->end());
+    }
+  }
+  return static_cast<int>(seen.size());
 }
 
 std::string name_operands(std::span<const Operand> inputs) {
@@ -150,6 +165,8 @@ Result<NodePtr> Node::make(const OpDef& op, std::vector<Operand> inputs, Attrs a
     symbolic |= input.node->symbolic();
     if (!input.node->evaluated()) pending = std::min(pending + input.node->pending(), kMostPending);
   }
+  // What two inputs both need was counted twice, and so again with every block of a network.
+  if (pending >= kMostPending && !symbolic) pending = 1 + count_pending(inputs);
   Infer infer(specs, constants, shapes, attrs);
   if (Status status = op.infer(infer); !status.ok()) {
     // In TensorFlow a ValueError inside a function, an InvalidArgumentError outside: here both.

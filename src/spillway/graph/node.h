@@ -81,7 +81,9 @@ class Node {
   }
   // Grows with every node made: tells what was traced since some moment.
   std::int64_t serial() const { return serial_; }
-  // How many nodes must run for this one, at most; saturates.
+  // How many nodes must run for this one: at most so many, and exact from kMostPending on, where it
+  // ends. Not of symbolic ones.
+  static constexpr int kMostPending = 1000;
   int pending() const { return pending_; }
 
   // Keeps the values and lets go of the inputs; the first caller wins.
