@@ -168,3 +168,12 @@ def test_the_layout_of_the_largest_example_is_known_before_it_runs() -> None:
         needed, limit, fits, how, offenders = _native.forecast_tensors([tf.reduce_sum(a @ b)])
     assert fits and how == "tiled" and needed <= limit
     assert [op for _, _, op, _ in offenders] == ["random_normal", "random_normal", "matmul"]
+
+
+def test_a_value_is_planned_for_with_what_its_buffer_is_charged(tmp_path: Path) -> None:
+    x = np.random.default_rng(1).standard_normal((12000, 500), "f4")
+    np.save(tmp_path / "x.npy", x)  # 22.9 MiB, in a buffer of 24
+    with sw.configure(memory_limit="24MiB"):
+        y = tf.reduce_max(tf.nn.relu(sw.load_npy(tmp_path / "x.npy") * 2.0) * 0.5, axis=0)
+        assert _how(y).startswith("micro-batched")
+        np.testing.assert_array_equal(y.numpy(), np.maximum(x, 0).max(0))

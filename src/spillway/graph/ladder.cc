@@ -29,12 +29,18 @@ std::size_t pinned(std::span<const Scheduled> order) {
   return bytes;
 }
 
-// First within what is free now; if that is too little, within what others could give up.
+// In parts, within what is free now.
+Result<std::unique_ptr<Fit>> fit_now(const Decision& of, std::size_t most,
+                                     const AccountPtr& account, Fit::Into into) {
+  const std::size_t free = std::min(within_reach(Budget::process()), most);
+  return Fit::make(of.roots, of.order, free, account, into);
+}
+
+// If that is too little, within what others could give up.
 Result<std::unique_ptr<Fit>> make_fit(const Decision& of, std::size_t most,
                                       const AccountPtr& account, Fit::Into into) {
-  const std::size_t free = std::min(within_reach(Budget::process()), most);
-  SW_ASSIGN(std::unique_ptr<Fit> fit, Fit::make(of.roots, of.order, free, account, into));
-  if (fit->fits() || free == most) return fit;
+  SW_ASSIGN(std::unique_ptr<Fit> fit, fit_now(of, most, account, into));
+  if (fit->fits() || within_reach(Budget::process()) >= most) return fit;
   return Fit::make(of.roots, of.order, most, account, into);
 }
 
@@ -98,7 +104,13 @@ Result<Decision> decide(std::vector<Operand> roots, std::vector<Scheduled> order
   }
   const std::size_t most = std::min(out.limit, budget.effective_limit());
   const std::size_t stays = std::min(pinned(out.order), most);
-  if (!rows && out.needed <= most - stays) return out;
+  if (!rows && out.needed <= most - stays) {
+    if (out.needed <= within_reach(budget)) return out;
+    // What others hold they may not be able to give up: rather in parts than that they are asked.
+    SW_ASSIGN(std::unique_ptr<Fit> parts, fit_now(out, most - stays, account, into));
+    if (parts->fits() && parts->on_disk() == 0) out.fit = std::move(parts);
+    return out;
+  }
   SW_ASSIGN(out.fit, make_fit(out, most - stays, account, into));
   if (rows) out.needed = out.fit->needed();
   return out;

@@ -5,6 +5,7 @@
 #include "spillway/graph/paired.h"
 #include "spillway/graph/plan.h"
 #include "spillway/graph/row_roles.h"
+#include "spillway/graph/rows.h"
 #include "spillway/graph/run_op.h"
 
 namespace spillway::graph {
@@ -431,10 +432,11 @@ class Planner {
       step.kind = Plan::Kind::kCompute;
       std::size_t copies = 0;  // of what lies in the arena, see Running::tensor
       for (const int v : step.in)
-        copies += is_plain(value(v).spec.dtype) ? bytes_of(value(v).spec) : 0;
+        copies += is_plain(value(v).spec.dtype) ? charge_of(bytes_of(value(v).spec)) : 0;
       plan_->copies_ = std::max(plan_->copies_, copies);
       for (const int v : step.out) {
-        if (is_plain(value(v).spec.dtype)) plan_->tensor_bytes_ += bytes_of(value(v).spec);
+        const Spec& spec = value(v).spec;
+        if (is_plain(spec.dtype)) plan_->tensor_bytes_ += charge_of(bytes_of(spec));
         value(v).place = Plan::Place::kTensor;
         value(v).index = plan_->tensors_++;
       }
