@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -177,3 +178,25 @@ def test_a_value_is_planned_for_with_what_its_buffer_is_charged(tmp_path: Path) 
         y = tf.reduce_max(tf.nn.relu(sw.load_npy(tmp_path / "x.npy") * 2.0) * 0.5, axis=0)
         assert _how(y).startswith("micro-batched")
         np.testing.assert_array_equal(y.numpy(), np.maximum(x, 0).max(0))
+
+
+def test_what_is_being_computed_is_not_taken_for_memory_of_somebody_else() -> None:
+    seen = []
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.wait(0.002):
+            seen.append(sw.memory().untracked)
+
+    with sw.configure(memory_limit="160MiB"):
+        x = tf.nn.relu(tf.random.normal([20000, 1000], seed=1) @ tf.random.normal([1000, 1000]))
+        y = tf.nn.softmax(x) * 2.0
+        before = sw.memory().untracked
+        watching = threading.Thread(target=look)
+        watching.start()
+        try:
+            np.asarray(y)  # no copy
+        finally:
+            done.set()
+            watching.join()
+    assert max(seen) - before < 40 << 20, "of 76 MiB"

@@ -34,7 +34,11 @@ Status Fit::run_slices(Step& step, const Paying& paying, const Take& take) {
                                    static_cast<std::size_t>(first) * rows.row_bytes()
                              : block->data();
     SW_RETURN_IF_ERROR(rows.make(first, n, to));
-    if (block) block->touch();
+    if (block) {
+      block->touch();
+    } else {
+      step.made->values[0]->buffer()->touch(static_cast<std::size_t>(first + n) * rows.row_bytes());
+    }
     if (take != nullptr) SW_RETURN_IF_ERROR(take(first, n, to));
   }
   return {};
@@ -107,7 +111,7 @@ Status Fit::run_steps(std::size_t begin, std::size_t end, const Paying& paying) 
     }
     for (const std::size_t used : step.ends) {
       for (const auto& value : steps_[used].made->values) *value = Tensor();
-      if (auto& on_disk = steps_[used].made->on_disk) on_disk->file.reset();
+      if (const auto& on_disk = steps_[used].made->on_disk) on_disk->file.reset();
     }
   }
   return {};

@@ -96,6 +96,21 @@ struct Plan::Running {
     }
     return nullptr;
   }
+  // What a step has written is in memory from now on; `room` has the arena and the scratch.
+  void touch(const Step& step, Buffer& room) const {
+    for (const int v : step.out) {
+      const Value& value = plan.base_of(v);
+      const std::size_t bytes = is_plain(value.spec.dtype) ? bytes_of(value.spec) : 0;
+      if (value.place == Place::kArena) {
+        const std::size_t all = plan.scratch_ * static_cast<std::size_t>(width);
+        room.touch((value.offset + bytes) * static_cast<std::size_t>(tile) + all);
+      } else if (value.place == Place::kResult &&
+                 static_cast<std::size_t>(value.index) >= request.places.size()) {
+        const BufferPtr& buffer = results[static_cast<std::size_t>(value.index)].buffer();
+        if (buffer != nullptr) buffer->touch(static_cast<std::size_t>(first + rows) * bytes);
+      }
+    }
+  }
   std::vector<const std::byte*> inputs(const Step& step) const {
     std::vector<const std::byte*> all;
     all.reserve(step.in.size());
@@ -429,6 +444,7 @@ Plan::Outcome Plan::run(const Request& request) const {
         outcome.failed = running.failed;
         return outcome;
       }
+      running.touch(step, buffer);
     }
   }
   // Results that are parameters, constants, tensors or other results under another shape.

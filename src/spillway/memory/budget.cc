@@ -50,14 +50,14 @@ Reservation& Reservation::operator=(Reservation&& other) noexcept {
   lender_ = std::move(other.lender_);
   bytes_ = std::exchange(other.bytes_, 0);
   from_floor_ = std::exchange(other.from_floor_, 0);
-  touched_ = std::exchange(other.touched_, false);
+  touched_ = std::exchange(other.touched_, 0);
   return *this;
 }
 
-void Reservation::touch() {
-  if (touched_ || account_ == nullptr) return;
-  touched_ = true;
-  account_->budget_.touched_ += bytes_;
+void Reservation::touch(std::size_t bytes) {
+  const std::size_t now = std::min(bytes, bytes_);
+  if (now <= touched_ || account_ == nullptr) return;
+  account_->budget_.touched_ += now - std::exchange(touched_, now);
 }
 
 void Reservation::shrink(std::size_t bytes) {
@@ -71,7 +71,7 @@ void Reservation::shrink(std::size_t bytes) {
     from_floor_ -= to_floor;
   }
   budget.sub_held(*account_, back);
-  if (touched_) budget.touched_ -= back;
+  if (touched_ > bytes) budget.touched_ -= std::exchange(touched_, bytes) - bytes;
   bytes_ = bytes;
   if (budget.waiting_ > 0) budget.released_.notify_all();
 }
@@ -102,7 +102,6 @@ void Reservation::release() {
   shrink(0);
   account_ = nullptr;
   lender_ = nullptr;
-  touched_ = false;
 }
 
 // ---- Account
@@ -441,8 +440,8 @@ Budget::Registration Budget::on_pressure(ReclaimOrder order, Reclaim reclaim) {
 std::size_t Budget::reclaim(std::size_t wanted) {
   const MutexLock lock(reclaim_mutex_);
   std::size_t freed = 0;
-  for (auto& group : reclaimers_) {
-    for (auto& reclaimer : group) {
+  for (const auto& group : reclaimers_) {
+    for (const auto& reclaimer : group) {
       if (freed >= wanted) return freed;
       freed += reclaimer.reclaim(wanted - freed);
     }

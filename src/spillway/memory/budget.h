@@ -37,8 +37,10 @@ class [[nodiscard]] Reservation {
   // Never waits; false (and nothing changed) when the pool has no room for what a guarantee held,
   // or while there are debts: what is held beyond the limit must not settle down.
   bool transfer(const AccountPtr& to);
-  // Says that the bytes are now in physical memory (see Budget::untracked).
-  void touch();
+  // Says that the bytes, or so many of them, are now in physical memory (see Budget::untracked).
+  // What is being filled for long says so as it goes: until then it looks like somebody else's.
+  void touch() { touch(bytes_); }
+  void touch(std::size_t bytes);
   void release();
 
  private:
@@ -48,7 +50,7 @@ class [[nodiscard]] Reservation {
   std::size_t bytes_ = 0;
   std::size_t from_floor_ = 0;  // part that came out of the account's guarantee
   AccountPtr lender_;           // whose guarantee that was
-  bool touched_ = false;
+  std::size_t touched_ = 0;
 };
 
 // A line of the ledger: the process, a pipeline, or a stage. Thread-safe; outlives its
@@ -202,6 +204,8 @@ class Budget {
   // Bytes the rest of the process holds: its anonymous memory minus what of ours is touched.
   // Reserved but untouched bytes do not hide them.
   std::size_t untracked() const;
+  // Of what is held, what is in physical memory as far as it was said.
+  std::size_t touched() const { return touched_; }
 
   Ledger ledger();
 

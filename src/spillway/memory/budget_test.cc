@@ -32,6 +32,24 @@ TEST_F(BudgetTest, WhatIsBeyondTheLimitMayNotSettleInABuffer) {
   EXPECT_EQ(store_->held(), 50U);
 }
 
+TEST_F(BudgetTest, WhatIsFilledBitByBitIsInMemoryBitByBit) {
+  Reservation room = maker_->charge(500);
+  EXPECT_EQ(budget_.touched(), 0U);
+  room.touch(200);
+  room.touch(100);
+  EXPECT_EQ(budget_.touched(), 200U);
+  room.shrink(300);
+  EXPECT_EQ(budget_.touched(), 200U);
+  room.shrink(150);
+  EXPECT_EQ(budget_.touched(), 150U);
+  room.touch();
+  Reservation other = std::move(room);
+  other.touch(1000);
+  EXPECT_EQ(budget_.touched(), 150U);
+  other.release();
+  EXPECT_EQ(budget_.touched(), 0U);
+}
+
 TEST_F(BudgetTest, WaitingForRoomTakesNothing) {
   EXPECT_TRUE(maker_->wait_for_room(1000).ok());
   EXPECT_EQ(budget_.used(), 0U);
