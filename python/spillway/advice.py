@@ -159,7 +159,7 @@ def _more_calls(seen: PassNumbers) -> list[Advice]:
     for stage in seen.stages:
         if stage.op != "map" or stage.isolated:
             continue
-        # What the process did not work is this stage's doing only if the stage lasted about as long.
+        # Where the process did not work it is this stage that waits, if it lasted about as long.
         waits = not stage.native and seen.at_work <= 0.5 and stage.busy_s >= 0.5 * idle_s
         told = stage.calls
         if told is not None and not (waits and 0 < told <= stage.parallelism):
