@@ -27,7 +27,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import cache
 from pathlib import Path
 
-TIDY = "clang-tidy-19"
+# Of the environment: it leaves system headers alone, which takes half the time of Debian's 19.
+TIDY = str(Path(sys.executable).parent / "clang-tidy")
 ROOT = Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 SEARCH = 20000

@@ -44,7 +44,7 @@ Result<std::size_t> parse_bytes(std::string_view text) {
   if (unit.ends_with("ib")) {
     unit.resize(unit.size() - 2);
     unit += 'i';
-  } else if (unit.ends_with("b")) {
+  } else if (unit.ends_with('b')) {
     unit.pop_back();
   }
   // "2g" is meant as people say it: binary. "2gb" as well: memory is never sold in 10^9.

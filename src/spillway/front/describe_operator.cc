@@ -28,7 +28,7 @@ std::string table(const Lines& lines, const std::string& indent) {
 
 std::string signature(const OperatorDef& def) {
   std::string text(def.name);
-  text += "(";
+  text += '(';
   for (const ParamDef& param : def.params.own()) {
     if (text.back() != '(') text += ", ";
     text += param.name;
@@ -61,12 +61,12 @@ std::string describe_operator(const OperatorDef& def) {
   if (!def.params.policy().empty()) {
     text += "\n  and for elements that fail:";
     for (const ParamDef& param : def.params.policy()) text.append(" ").append(param.name);
-    text += "\n";
+    text += '\n';
   }
   if (!def.example.empty()) {
     text += "\n  ";
     for (const char c : def.example) text += c == '\n' ? std::string("\n  ") : std::string(1, c);
-    text += "\n";
+    text += '\n';
   }
   return text;
 }

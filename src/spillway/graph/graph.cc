@@ -59,7 +59,15 @@ std::vector<std::vector<const Node*>> last_uses(std::span<const Scheduled> order
   }
   for (const Operand& result : results) last.erase(result.node.get());
   std::vector<std::vector<const Node*>> out(order.size());
-  for (const auto& [node, step] : last) out[step].push_back(node);
+  // In the order of the steps, as everything here: not in that of addresses.
+  for (std::size_t step = 0; step < order.size(); ++step) {
+    for (const Operand& input : order[step].inputs) {
+      const auto found = last.find(input.node.get());
+      if (found == last.end() || found->second != step) continue;
+      out[step].push_back(found->first);
+      last.erase(found);
+    }
+  }
   return out;
 }
 

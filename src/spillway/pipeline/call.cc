@@ -1,6 +1,7 @@
 #include "spillway/pipeline/call.h"
 
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include "spillway/base/clock.h"
@@ -56,9 +57,10 @@ void describe(Status& error, const Chunk& rows, std::int64_t row, std::int64_t i
 
 // Sleeps in slices, so that a stopped run does not wait for its backoff.
 void back_off(const Run& run, double seconds) {
-  using std::chrono::duration;
-  for (double left = seconds; left > 0 && !run.stop(); left -= 0.02) {
-    std::this_thread::sleep_for(duration<double>(std::min(left, 0.02)));
+  using std::chrono::milliseconds;
+  milliseconds left(std::llround(1000 * seconds));
+  for (; left > milliseconds(0) && !run.stop(); left -= milliseconds(20)) {
+    std::this_thread::sleep_for(std::min(left, milliseconds(20)));
   }
 }
 

@@ -87,7 +87,7 @@ std::string Shape::bracketed() const {
   if (!has_rank()) return "<unknown>";
   std::string text = "[";
   for (int i = 0; i < rank_; ++i) {
-    if (i > 0) text += ",";
+    if (i > 0) text += ',';
     text += (*this)[i] < 0 ? "?" : std::to_string((*this)[i]);
   }
   return text + "]";

@@ -44,7 +44,7 @@ std::string code_of(const Status& error) { return "!" + std::string(to_string(er
 void check_prefix(const std::vector<std::string>& got, const std::vector<std::string>& expect,
                   const std::string& what) {
   for (std::size_t i = 0; i < got.size(); ++i) {
-    if (got[i].starts_with("!")) continue;
+    if (got[i].starts_with('!')) continue;
     ASSERT_LT(i, expect.size()) << what;
     EXPECT_EQ(got[i], expect[i]) << what << ", record " << i;
   }

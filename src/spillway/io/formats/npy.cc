@@ -44,7 +44,7 @@ class HeaderText {
       rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
       take("L");  // long integers of Python 2
       out.push_back(value);
-      if (!take(",") && !rest_.starts_with(")")) return std::nullopt;
+      if (!take(",") && !rest_.starts_with(')')) return std::nullopt;
     }
     return out;
   }
