@@ -9,6 +9,8 @@ import pytest
 
 import spillway.tf as tf
 
+Fixed, Sequence = tf.io.FixedLenFeature, tf.io.FixedLenSequenceFeature
+
 
 @pytest.mark.parametrize(
     ("minval", "maxval", "dtype"),
@@ -58,6 +60,32 @@ def test_strings_move_as_numbers_do() -> None:
 def test_a_default_of_a_feature_must_fill_its_shape() -> None:
     with pytest.raises(ValueError, match="must fill"):
         tf.io.parse_example([b""], {"v": tf.io.FixedLenFeature([2], tf.float32, 3.0)})
+
+
+@pytest.mark.parametrize(
+    ("features", "kind", "text"),
+    [
+        ({"a": 3}, ValueError, "feature a:3"),
+        ({"a": Fixed(None, tf.int64)}, ValueError, "Missing shape for feature a"),
+        ({"a": Fixed([], None)}, ValueError, "Missing type for feature a"),
+        ({"a": Fixed([None], tf.int64)}, ValueError, "First dimension .* Consider using FixedLenS"),
+        ({"a": Fixed([2, None], tf.int64)}, ValueError, "All dimensions of shape for feature a"),
+        ({"a": Sequence([], tf.int64)}, ValueError, "requires allow_missing"),
+        (
+            {"a": Sequence([None], tf.int64, True)},
+            tf.errors.InvalidArgumentError,
+            "All dimensions of shape",
+        ),
+        ({"a": Fixed([], tf.int32)}, tf.errors.InvalidArgumentError, "int32"),
+        ({3: Fixed([], tf.int64)}, TypeError, "must be a dict of names"),
+        ([1], TypeError, "must be a dict of names"),
+    ],
+)
+def test_features_that_cannot_be_are_refused(features: Any, kind: Any, text: str) -> None:
+    with pytest.raises(kind, match=text):
+        tf.io.parse_example([b""], features)
+    with pytest.raises(kind, match=text):
+        tf.io.parse_single_example(b"", features)
 
 
 def test_a_text_is_formatted_inside_a_traced_map() -> None:

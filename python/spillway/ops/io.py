@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from spillway.dtypes import DType, as_dtype
 from spillway.native_ops import call
 from spillway.native_ops import names as _names
 from spillway.ops._image_decode import decode_image
+from spillway.shapes import dims_of
 from spillway.tensor_convert import refuse, to_tensor
 
 for _name, _function in _names("io").items():
@@ -50,6 +52,8 @@ class _Described:
     def __init__(self, features: dict[str, Any]) -> None:
         if not features:
             refuse("ValueError", "Missing features: it must name at least one")
+        if not isinstance(features, Mapping) or not all(isinstance(key, str) for key in features):
+            refuse("TypeError", f"features must be a dict of names and features: {features!r}")
         self.names = sorted(features)
         self.keys = "".join(f"{len(name.encode())}:{name}" for name in self.names)
         self.kinds: list[int] = []
@@ -69,13 +73,15 @@ class _Described:
             )
         if not isinstance(feature, (FixedLenFeature, FixedLenSequenceFeature)):
             refuse("ValueError", f"Invalid feature {name}:{feature}.")
+        sequence = isinstance(feature, FixedLenSequenceFeature)
+        if isinstance(feature, FixedLenSequenceFeature) and not feature.allow_missing:
+            refuse("ValueError", f"{name}: FixedLenSequenceFeature requires allow_missing=True")
+        if feature.dtype is None:
+            refuse("ValueError", f"Missing type for feature {name}: {feature}")
         dtype = as_dtype(feature.dtype)
         if dtype.name not in _DTYPES:
             refuse("ValueError", f"{name}: features hold int64, float32 or string: {dtype}")
-        shape = feature.shape
-        dims = shape.as_list() if hasattr(shape, "as_list") else shape
-        dims = [int(dims)] if isinstance(dims, int) else [int(dim) for dim in dims]
-        sequence = isinstance(feature, FixedLenSequenceFeature)
+        dims = _dims(name, feature)
         self.kinds.append(_SEQUENCE if sequence else _FIXED)
         self.dtypes.append(_DTYPES[dtype.name])
         self.shapes += [len(dims), *dims]
@@ -100,6 +106,27 @@ class _Described:
             self.defaults,
         )
         return dict(zip(self.names, made, strict=True))
+
+
+def _dims(name: str, feature: Any) -> list[int]:
+    """The sizes of a feature's shape, which must all be known."""
+    if feature.shape is None:
+        refuse("ValueError", f"Missing shape for feature {name}: {feature}")
+    dims = dims_of(feature.shape)
+    if isinstance(feature, FixedLenFeature) and dims and dims[0] is None:
+        refuse(
+            "ValueError",
+            f"First dimension of shape for feature {name} unknown. Consider using "
+            f"FixedLenSequenceFeature: {feature}",
+        )
+    known = [dim for dim in dims or () if dim is not None]
+    if dims is None or len(known) != len(dims):
+        refuse(
+            "ValueError",
+            f"All dimensions of shape for feature {name} need to be known but received "
+            f"{feature.shape}",
+        )
+    return known
 
 
 def parse_single_example(
