@@ -187,6 +187,17 @@ def test_a_writer_that_is_closed_or_given_no_bytes_says_so(tmp_path: Path) -> No
         tf.io.TFRecordOptions(compression_type="zip")
 
 
+def test_a_full_disk_is_resources_exhausted_whenever_it_is_noticed() -> None:
+    for kind in PACKED:
+        for do in ("flush", "close"):
+            writer = tf.io.TFRecordWriter("/dev/full", kind)
+            writer.write(b"x")
+            with pytest.raises(tf.errors.ResourceExhaustedError, match="/dev/full; No space left"):
+                getattr(writer, do)()
+    with pytest.raises(tf.errors.ResourceExhaustedError), tf.io.TFRecordWriter("/dev/full") as out:
+        out.write(b"x" * 1_000_000)
+
+
 def test_records_are_data_and_never_code(tmp_path: Path) -> None:
     payload = pickle.dumps(print)
     assert values(tf.data.TFRecordDataset(written(tmp_path / "a", [payload]))) == [payload]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import zlib
 from types import TracebackType
@@ -57,7 +58,7 @@ class TFRecordWriter:
     def __init__(self, path: Any, options: Any = None) -> None:
         """`options`: a `TFRecordOptions`, or its compression_type."""
         chosen = options if isinstance(options, TFRecordOptions) else TFRecordOptions(options)
-        where = os.fsdecode(os.fspath(path))
+        self._where = where = os.fsdecode(os.fspath(path))
         try:
             if remote.is_remote(where):
                 store, name = remote.store_of(where)
@@ -65,7 +66,7 @@ class TFRecordWriter:
             else:
                 self._file = open(where, "wb")  # noqa: SIM115  (closed by close)
         except OSError as error:
-            _native.raise_file_error(where, error.errno or 0)
+            self._fail(error)
         self._pack: Any = None
         if chosen.compression_type:
             window = _WINDOW[chosen.compression_type]
@@ -82,24 +83,39 @@ class TFRecordWriter:
         if not isinstance(record, bytes | bytearray | memoryview):
             raise TypeError(f"a record must be bytes or str: {type(record).__name__}")
         framed = _native.framed_tfrecord(bytes(record))
-        self._file.write(self._pack.compress(framed) if self._pack else framed)
+        try:
+            self._file.write(self._pack.compress(framed) if self._pack else framed)
+        except OSError as error:
+            self._fail(error)
 
     def flush(self) -> None:
         """Hands what was written to the operating system."""
         if self._file is None:
             raise errors.FailedPreconditionError("Writer is closed.")
-        if self._pack:
-            self._file.write(self._pack.flush(zlib.Z_SYNC_FLUSH))
-        self._file.flush()
+        try:
+            if self._pack:
+                self._file.write(self._pack.flush(zlib.Z_SYNC_FLUSH))
+            self._file.flush()
+        except OSError as error:
+            self._fail(error)
 
     def close(self) -> None:
         """Ends the file; a second call does nothing."""
         file, self._file = self._file, None
         if file is None:
             return
-        with file:
-            if self._pack:
-                file.write(self._pack.flush())
+        try:
+            with file:
+                if self._pack:
+                    file.write(self._pack.flush())
+        except OSError as error:
+            self._fail(error)
+
+    def _fail(self, error: OSError) -> None:
+        """Raises TensorFlow's class for what the system refused: a disk that is full."""
+        if isinstance(error, errors.SpillwayError):
+            raise error
+        _native.raise_file_error(self._where, error.errno or errno.EIO)
 
     def __enter__(self) -> TFRecordWriter:
         """The writer itself."""
