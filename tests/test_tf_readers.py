@@ -198,6 +198,18 @@ def test_a_full_disk_is_resources_exhausted_whenever_it_is_noticed() -> None:
         out.write(b"x" * 1_000_000)
 
 
+def test_a_function_that_writes_records_does_so_for_every_element(tmp_path: Path) -> None:
+    path = str(tmp_path / "a")
+
+    def write(x: Any) -> Any:
+        writer.write(b"seen")
+        return x
+
+    with tf.io.TFRecordWriter(path) as writer:
+        assert values(D.range(3).map(write)) == [0, 1, 2]
+    assert values(tf.data.TFRecordDataset(path)) == [b"seen"] * 3
+
+
 def test_records_are_data_and_never_code(tmp_path: Path) -> None:
     payload = pickle.dumps(print)
     assert values(tf.data.TFRecordDataset(written(tmp_path / "a", [payload]))) == [payload]
