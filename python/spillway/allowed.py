@@ -120,7 +120,7 @@ _may_hand_on = _handing_on | _numpy_views | _operators | _in_place
 _out_at = {id(getattr(np, name)): at for name, at in _OUT_AT.items() if hasattr(np, name)}
 _STATEFUL = (
     "spillway.config", "spillway.tf.train", "spillway.tf.data.iterator", "spillway.tf.gfile",
-    "spillway.tf.tfrecord_writer",
+    "spillway.tf.tfrecord_writer", "spillway.tf.data.record_writing",
 )  # fmt: skip
 _WRITING = os.path.join(PACKAGE, "tf", "gfile.py")
 _SETTING = ("set_seed", "configure", "enable_debug_mode", "get_next_as_optional")

@@ -42,6 +42,7 @@ from spillway.tf.data.from_list import from_list
 from spillway.tf.data.grouping import Reducer, group_by_reducer
 from spillway.tf.data.iterator import Iterator
 from spillway.tf.data.optional import Optional
+from spillway.tf.data.record_writing import TFRecordWriter
 
 SHARD_HINT = -1
 
@@ -252,11 +253,12 @@ __all__ = [
     "AUTOTUNE", "INFINITE_CARDINALITY", "SHARD_HINT", "UNKNOWN_CARDINALITY", "AutoShardPolicy",
     "AutotuneAlgorithm", "AutotuneOptions", "Counter", "CsvDataset", "DistributeOptions",
     "ExternalStatePolicy", "OptimizationOptions", "Optional", "RandomDataset", "Reducer",
-    "ServiceOptions", "ThreadingOptions", "assert_cardinality", "at", "bucket_by_sequence_length",
-    "cardinality", "choose_from_datasets", "copy_to_device", "enable_debug_mode",
-    "enumerate_dataset", "from_list", "get_next_as_optional", "get_single_element", "get_structure",
-    "group_by_reducer", "group_by_window", "ignore_errors", "load", "make_csv_dataset",
-    "map_and_batch", "pad_to_cardinality", "parallel_interleave", "prefetch_to_device",
+    "ServiceOptions", "TFRecordWriter", "ThreadingOptions", "assert_cardinality", "at",
+    "bucket_by_sequence_length", "cardinality", "choose_from_datasets", "copy_to_device",
+    "enable_debug_mode", "enumerate_dataset", "from_list", "get_next_as_optional",
+    "get_single_element", "get_structure", "group_by_reducer", "group_by_window", "ignore_errors",
+    "load", "make_csv_dataset", "map_and_batch",
+    "pad_to_cardinality", "parallel_interleave", "prefetch_to_device",
     "rejection_resample", "sample_from_datasets", "save", "scan", "shuffle_and_repeat", "snapshot",
     "take_while", "unbatch", "unique",
 ]  # fmt: skip
