@@ -38,6 +38,7 @@ from spillway.tf.data.combined import (
 from spillway.tf.data.csv_files import CsvDataset, make_csv_dataset
 from spillway.tf.data.dataset import Dataset
 from spillway.tf.data.debug import enable_debug_mode
+from spillway.tf.data.feature_files import make_batched_features_dataset, parse_example_dataset
 from spillway.tf.data.from_list import from_list
 from spillway.tf.data.grouping import Reducer, group_by_reducer
 from spillway.tf.data.iterator import Iterator
@@ -257,8 +258,8 @@ __all__ = [
     "bucket_by_sequence_length", "cardinality", "choose_from_datasets", "copy_to_device",
     "enable_debug_mode", "enumerate_dataset", "from_list", "get_next_as_optional",
     "get_single_element", "get_structure", "group_by_reducer", "group_by_window", "ignore_errors",
-    "load", "make_csv_dataset", "map_and_batch",
-    "pad_to_cardinality", "parallel_interleave", "prefetch_to_device",
+    "load", "make_batched_features_dataset", "make_csv_dataset", "map_and_batch",
+    "pad_to_cardinality", "parallel_interleave", "parse_example_dataset", "prefetch_to_device",
     "rejection_resample", "sample_from_datasets", "save", "scan", "shuffle_and_repeat", "snapshot",
     "take_while", "unbatch", "unique",
 ]  # fmt: skip
