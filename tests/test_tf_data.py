@@ -318,7 +318,7 @@ def test_options_are_shown_by_tensorflows_defaults_and_refusals() -> None:
         (lambda: Dataset.range(2).nothing, "has no 'nothing'"),
         (lambda: tf.data.SqlDatset, "has no 'SqlDatset'"),
         (lambda: tf.data.experimental.suffle_and_repeat, "nearest is 'shuffle_and_repeat'"),
-        (lambda: tf.data.experimental.SqlDataset, "TensorFlow's, and not here yet"),
+        (lambda: tf.data.experimental.get_model_proto, "TensorFlow's, and not here yet"),
         (lambda: tf.RaggedTensor, "TensorFlow's, and not here yet"),
         (lambda: tf.train.Chekpoint, "nearest is 'Checkpoint'"),
         (lambda: tf.errors.OutOfRange, "nearest is 'OutOfRangeError'"),

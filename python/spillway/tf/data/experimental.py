@@ -44,6 +44,7 @@ from spillway.tf.data.grouping import Reducer, group_by_reducer
 from spillway.tf.data.iterator import Iterator
 from spillway.tf.data.optional import Optional
 from spillway.tf.data.record_writing import TFRecordWriter
+from spillway.tf.data.sql_dataset import SqlDataset
 
 SHARD_HINT = -1
 
@@ -254,8 +255,8 @@ __all__ = [
     "AUTOTUNE", "INFINITE_CARDINALITY", "SHARD_HINT", "UNKNOWN_CARDINALITY", "AutoShardPolicy",
     "AutotuneAlgorithm", "AutotuneOptions", "Counter", "CsvDataset", "DistributeOptions",
     "ExternalStatePolicy", "OptimizationOptions", "Optional", "RandomDataset", "Reducer",
-    "ServiceOptions", "TFRecordWriter", "ThreadingOptions", "assert_cardinality", "at",
-    "bucket_by_sequence_length", "cardinality", "choose_from_datasets", "copy_to_device",
+    "ServiceOptions", "SqlDataset", "TFRecordWriter", "ThreadingOptions", "assert_cardinality",
+    "at", "bucket_by_sequence_length", "cardinality", "choose_from_datasets", "copy_to_device",
     "enable_debug_mode", "enumerate_dataset", "from_list", "get_next_as_optional",
     "get_single_element", "get_structure", "group_by_reducer", "group_by_window", "ignore_errors",
     "load", "make_batched_features_dataset", "make_csv_dataset", "map_and_batch",
