@@ -2,8 +2,8 @@
 
 `python -m bench.micro_batches [BATCH] [SIDE] [ROUNDS]`: ResNet-18 on images, by turns in one run:
 Spillway on a file of them, under an eighth of what the plan for all at once would hold; Spillway
-and TensorFlow (eager, and as a tf.function) with all memory, ONNX Runtime. Images a second and a CPU second,
-planned and measured peaks, and the largest difference from TensorFlow's result.
+and TensorFlow (eager, and as a tf.function) with all memory, ONNX Runtime. Images a second and a
+CPU second, planned and measured peaks, and the largest difference from TensorFlow's result.
 """
 
 from __future__ import annotations
