@@ -292,6 +292,21 @@ def test_a_function_changed_in_its_code_changes_the_hash_but_its_name_does_not()
     assert a.spec_hash() != c.spec_hash()
 
 
+def test_so_does_a_generator() -> None:
+    def made(generator: Any) -> Any:
+        spec = sw.TensorSpec((), "int64")
+        return sw.Dataset.from_generator(generator, output_signature=spec)
+
+    a = made(lambda: iter(range(5)))
+    assert a.spec_hash() == made(lambda: iter(range(5))).spec_hash()
+    other = made(lambda: iter(range(6)))
+    assert a.spec_hash() != other.spec_hash()
+    it = iter(a)
+    next(it)
+    with pytest.raises(sw.errors.SpillwayError):
+        iter(other).restore(it.save())
+
+
 # ---- Generators
 
 

@@ -107,7 +107,7 @@ class GeneratorFactory : public Object {
   // One that goes on where another, of this factory in some process, had that state().
   virtual Result<std::unique_ptr<Generator>> resume(const AccountPtr& account,
                                                     std::string_view state);
-  virtual std::string code() const = 0;  // enters the spec's hash
+  std::string code() const override = 0;
 };
 
 }  // namespace spillway

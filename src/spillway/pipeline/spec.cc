@@ -85,6 +85,7 @@ void add_value(Fnv64& hash, const Value& value) {
     for (const Tensor& tensor : (*e)->values) add_fingerprint(hash, tensor, kHashedItems);
   }
   if (const auto* f = std::get_if<FunctionPtr>(&value)) hash.add((*f)->code());
+  if (const auto* o = std::get_if<ObjectPtr>(&value)) hash.add((*o)->code());
   if (const auto* list = std::get_if<std::shared_ptr<const ValueList>>(&value)) {
     for (const Value& item : (*list)->items) add_value(hash, item);
   }

@@ -17,6 +17,8 @@ class Object {
  public:
   virtual ~Object() = default;
   virtual std::string describe() const = 0;
+  // What enters the spec's hash; empty: nothing but that it is there.
+  virtual std::string code() const { return {}; }
 };
 using ObjectPtr = std::shared_ptr<Object>;
 
