@@ -45,7 +45,7 @@ MUTANTS = {
     "stall_not_reported": "Stalls.UserCodeThatDoesNotReturnIsReportedAgainAndAgain",
     "growth_not_counted": "tests/test_leaks.py::"
     "test_a_line_that_keeps_a_tensor_a_step_is_named_with_count_bytes_and_growth",
-    "interrupt_ignored": "tests/test_dataset.py::test_ctrl_c_is_heard_while_waiting",
+    "interrupt_ignored": "tests/test_iterators.py::test_ctrl_c_is_heard_while_waiting",
 }
 
 
