@@ -143,6 +143,23 @@ def test_parallel_calls_overlap_and_keep_order() -> None:
     assert ints(ds) == list(range(8))
 
 
+@pytest.mark.parametrize("calls", [None, 2])
+def test_elements_that_are_all_kept_and_fit_end_with_the_end(calls: int | None) -> None:
+    def make(x: Any) -> Any:
+        return np.full(5 << 20, int(x), np.float32)  # 20 MiB
+
+    with sw.configure(memory_limit="66MiB"):
+        kept = list(sw.Dataset.range(3).map(make, num_parallel_calls=calls))  # no room for a fourth
+        assert [int(x[0]) for x in kept] == [0, 1, 2]
+        it = iter(sw.Dataset.range(4).map(make, num_parallel_calls=calls))
+        del kept
+        kept = [next(it) for _ in range(3)]
+        with pytest.raises(sw.errors.BudgetError):
+            next(it)
+        del kept[0]
+        assert [int(x[0]) for x in [*kept, *it]] == [1, 2, 3]
+
+
 # ---- Errors
 
 

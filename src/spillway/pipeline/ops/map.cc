@@ -42,6 +42,17 @@ Result<Inferred> infer(const Node& node) {
   return Inferred{node.function_param("map_func")->output(), node.inputs()[0]->cardinality()};
 }
 
+// Waits for room for a result. False: there is none, but nothing left either that would need it.
+Result<bool> admit_next(Stage& stage, Input& input) {
+  Status admitted = stage.admit();
+  if (admitted.ok()) return true;
+  if (admitted.kind() != ErrorKind::kResource) return admitted;
+  Next next = input.next(Demand::one());
+  if (next.ok() && !next.value()) return false;
+  input.unread(std::move(next));
+  return admitted;
+}
+
 // One call after the other, a chunk at a time.
 class MapIterator final : public Iterator {
  public:
@@ -61,7 +72,8 @@ class MapIterator final : public Iterator {
 
   Next pull(const Demand& demand) override {
     if (!error_.ok()) return std::exchange(error_, Status());
-    SW_RETURN_IF_ERROR(stage().admit());
+    SW_ASSIGN(const bool more, admit_next(stage(), input_));
+    if (!more) return end_of_data();
     Next next = input_.next(demand);
     if (!next.ok() || !next.value() || function_ == nullptr) return next;
     const Chunk& rows = *next.value();
@@ -350,7 +362,10 @@ class ParallelMapIterator final : public Iterator {
       tasks_.front()->ready.clear();
       start(tasks_.front());
     }
-    if (tasks_.empty() && input_error_.ok() && !ended_) SW_RETURN_IF_ERROR(shared_->stage->admit());
+    if (tasks_.empty() && input_error_.ok() && !ended_) {
+      SW_ASSIGN(const bool more, admit_next(*shared_->stage, input_));
+      ended_ = !more;
+    }
     while (input_error_.ok() && !ended_ && may_start()) {
       Next next = input_.next(wish());
       if (!next.ok()) {
