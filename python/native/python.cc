@@ -17,6 +17,19 @@ struct Dropped {
   PyObject* object;
   Dropped* next;
 };
+thread_local bool ends_interpreter = false;  // this thread does
+
+// Whether the interpreter is ending and listens to another thread only. One that asks it for
+// anything is then ended where it stands, through whatever destructors there are. What it had of
+// the interpreter is gone; PyGILState_Check() does not tell, it says yes to everybody in the end.
+bool evicted() {
+#if PY_VERSION_HEX >= 0x030D0000
+  return Py_IsFinalizing() != 0 && !ends_interpreter;
+#else
+  return _Py_IsFinalizing() != 0 && !ends_interpreter;
+#endif
+}
+
 std::atomic<Dropped*> dropped{nullptr};
 
 #if PY_VERSION_HEX >= 0x030C0000
@@ -62,7 +75,7 @@ struct Kept {
   Kept& operator=(const Kept&) = delete;
   PyObject* object;
   ~Kept() {
-    if (!Py_IsInitialized()) return;
+    if (!Py_IsInitialized() || evicted()) return;
     if (PyGILState_Check() != 0) {
       Py_DECREF(object);
       return;
@@ -85,7 +98,7 @@ PyObject* text(std::string_view value) {
 }
 
 PyGILState_STATE enter() {
-  while (leaving) pause();
+  while (leaving && !ends_interpreter) pause();
   return PyGILState_Ensure();
 }
 
@@ -94,10 +107,13 @@ PyGILState_STATE enter() {
 std::atomic<bool> leaving{false};
 
 void park_if_evicted() {
-  while (PyGILState_Check() == 0) pause();
+  while (evicted() || PyGILState_Check() == 0) pause();
 }
 
-void leave_interpreter() { leaving = true; }
+void leave_interpreter() {
+  ends_interpreter = true;
+  leaving = true;
+}
 
 WithGil::WithGil() : state_(enter()) {
   if (dropped.load(std::memory_order_relaxed) != nullptr) drop_pending_objects();
@@ -108,6 +124,7 @@ WithGil::~WithGil() {
 }
 
 WithoutGil::~WithoutGil() {
+  while (leaving && !ends_interpreter) pause();
   PyEval_RestoreThread(state_);
   if (dropped.load(std::memory_order_relaxed) != nullptr) drop_pending_objects();
 }
