@@ -200,3 +200,12 @@ def test_what_is_being_computed_is_not_taken_for_memory_of_somebody_else() -> No
             done.set()
             watching.join()
     assert max(seen) - before < 40 << 20, "of 76 MiB"
+
+
+def test_a_file_is_whole_however_many_threads_and_pieces_write_it(tmp_path: Path) -> None:
+    x = np.random.default_rng(2).standard_normal(9_000_001, "f4")  # 34 MiB and a bit
+    sw.save_npy(tmp_path / "x.npy", tf.constant(x))
+    np.testing.assert_array_equal(np.load(tmp_path / "x.npy"), x)
+    with sw.configure(memory_limit="24MiB"):
+        sw.save_npy(tmp_path / "y.npy", sw.load_npy(tmp_path / "x.npy") * 2.0)
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), x * 2)

@@ -4,18 +4,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "spillway/base/bytes.h"
+#include "spillway/base/workers.h"
 #include "spillway/io/file.h"
 
 namespace spillway {
 namespace {
 
-constexpr std::uint64_t kSettle = 16 * kMiB;  // dirty pages count against the container
+constexpr std::size_t kSettle = 16 * kMiB;  // dirty pages count against the container
+constexpr std::size_t kPiece = 2 * kMiB;    // for a thread
 
 const char* name_in_numpy(DType dtype) {
   switch (dtype) {
@@ -72,6 +76,18 @@ Status failed(const std::string& path, int error) {
   return status;
 }
 
+// 0, or the error's number.
+int write_at(int fd, std::span<const std::byte> items, std::uint64_t at) {
+  while (!items.empty()) {
+    const ssize_t n = pwrite(fd, items.data(), items.size(), static_cast<off_t>(at));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return n == 0 ? EIO : errno;
+    at += static_cast<std::uint64_t>(n);
+    items = items.subspan(static_cast<std::size_t>(n));
+  }
+  return 0;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<NpyWriter>> NpyWriter::create(const std::string& path, DType dtype,
@@ -109,18 +125,27 @@ NpyWriter::~NpyWriter() {
 }
 
 Status NpyWriter::append(std::span<const std::byte> items) {
-  while (!items.empty()) {
-    const std::size_t most = std::min<std::size_t>(items.size(), kSettle);
-    const ssize_t n = pwrite(fd_, items.data(), most, static_cast<off_t>(written_));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return failed(path_, n == 0 ? EIO : errno);
-    written_ += static_cast<std::uint64_t>(n);
-    items = items.subspan(static_cast<std::size_t>(n));
+  for (; !items.empty(); items = items.subspan(std::min(kSettle, items.size()))) {
+    SW_RETURN_IF_ERROR(append_some(items.first(std::min(kSettle, items.size()))));
     if (written_ - settled_ < kSettle) continue;
     sync_file_range(fd_, static_cast<off_t>(settled_), static_cast<off_t>(written_ - settled_),
                     SYNC_FILE_RANGE_WRITE);
     settled_ = written_;
   }
+  return {};
+}
+
+// Copying into the page cache is a CPU's work: all of them share in it.
+Status NpyWriter::append_some(std::span<const std::byte> items) {
+  const auto pieces = static_cast<std::int64_t>((items.size() + kPiece - 1) / kPiece);
+  std::atomic<int> error{0};
+  parallel_ranges(pieces, [&](std::int64_t piece, int) {
+    const std::size_t first = static_cast<std::size_t>(piece) * kPiece;
+    const auto some = items.subspan(first, std::min(kPiece, items.size() - first));
+    if (const int refused = write_at(fd_, some, written_ + first); refused != 0) error = refused;
+  });
+  if (error != 0) return failed(path_, error);
+  written_ += items.size();
   return {};
 }
 

@@ -31,6 +31,7 @@ class NpyWriter {
  private:
   NpyWriter(std::string path, std::string partial, int fd, std::uint64_t whole)
       : path_(std::move(path)), partial_(std::move(partial)), fd_(fd), whole_(whole) {}
+  Status append_some(std::span<const std::byte> items);
 
   const std::string path_;
   const std::string partial_;
