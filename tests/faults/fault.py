@@ -85,6 +85,7 @@ NUMBERS = re.compile(
     r"\d+(\.\d+)?(?= ?(?:MiB|GiB|KiB|MB|ms|s\b|elements\b))|(?<=kill of its cgroup )\d+ -> \d+"
     r"|(?<=line )\d+|(?<=by element )\d+|(?<=The )\d+(?= before it)|(?<=about )\d+"
     r"|(?<=at element )\d+(?= of from_generator#0 \(leaking)"
+    r"|\d+(?=(?:→|, )[→\d, ]* MiB)"
 )
 
 
