@@ -114,10 +114,6 @@ FunctionPtr load_by_name(std::string_view name) {
       if (kind == "segv") segfault();
       if (kind == "kill once" && first_time()) raise(SIGKILL);
       if (kind == "segv once" && first_time()) segfault();
-      if (kind == "late segv once" && first_time()) {
-        usleep(100'000);
-        segfault();
-      }
       if (kind == "exit") _exit(3);
       if (kind == "hang") pause();
       if (kind == "fail") return bad_data(Code::kDataLoss, "element ", x, " is bad");
@@ -255,10 +251,13 @@ TEST_F(Guarded, AnErrorOfTheFunctionIsTheElementsError) {
 TEST_F(Guarded, AnElementThatIsToBlameIsNotCalledInTheCompanyOfThoseBeforeIt) {
   GuardRules rules;
   rules.restarts = 0;
-  const auto guarded = function("one by one late segv once:3", rules);
+  const auto guarded = function("one by one segv once:3", rules);
   // Its time is over when the worker is dead: of those before it, the next answers for one.
   CallContext context{account, 0, 0};
   context.deadline_ns = now_ns() + 50'000'000;
+  const ScopedTestPoint late("a worker is dead", [&context] {
+    while (now_ns() < context.deadline_ns) std::this_thread::yield();
+  });
   const auto first = guarded->call(numbers(0, 5), context);
   ASSERT_TRUE(first.error.ok());
   ASSERT_EQ(first.out.rows(), 1);
