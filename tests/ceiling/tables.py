@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 import tempfile
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -37,6 +39,25 @@ def csv_of_many_times_the_limit(limit: int) -> Facts:
                 file.write(f'{number},"{"x" * (ROW - 12)}"\n')
         ds = sw.Dataset.csv_rows(str(path), (np.zeros(0, "int64"), [""]))
         seen = _numbers(ds.batch(500).prefetch(100), 0)
+    return Facts(seen, range(rows))
+
+
+@case(limit=64 * MIB)
+def sqlite_of_many_times_the_limit(limit: int) -> Facts:
+    """The rows of a query of four times the limit come one by one, however much is read ahead."""
+    import spillway.tf as tf
+
+    rows = 4 * limit // ROW
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder, "a.db"))
+        with closing(sqlite3.connect(path)) as database:
+            database.execute("CREATE TABLE t (number INTEGER PRIMARY KEY, bytes BLOB)")
+            each = ((number, b"x" * (ROW - 12)) for number in range(rows))
+            database.executemany("INSERT INTO t VALUES (?, ?)", each)
+            database.commit()
+        query = "SELECT number, bytes FROM t ORDER BY number"
+        ds = tf.data.experimental.SqlDataset("sqlite", path, query, (tf.int64, tf.string))
+        seen = [int(n) for batch in ds.batch(500).prefetch(100) for n in batch[0].numpy()]
     return Facts(seen, range(rows))
 
 
