@@ -7,6 +7,7 @@ from typing import Any
 
 from spillway.building import AUTOTUNE
 from spillway.errors import InvalidArgumentError
+from spillway.options import Options
 from spillway.tf.data.dataset import Dataset
 
 Transformation = Callable[[Dataset], Dataset]
@@ -91,6 +92,21 @@ def parallel_interleave(
         made: Any = dataset.interleave(
             map_func, cycle_length, block_length, cycle_length, not sloppy
         )
+        return made  # type: ignore[no-any-return]
+
+    return transform
+
+
+def read_files(read: Callable[[Any], Any], reads: Any, sloppy: bool) -> Transformation:
+    """What `read` makes of each file, by turns of `reads` files: None is one."""
+    many = 1 if reads is None else reads
+    if many != AUTOTUNE:
+        return parallel_interleave(read, many, sloppy=sloppy)
+    options = Options()
+    options.deterministic = not sloppy
+
+    def transform(dataset: Dataset) -> Dataset:
+        made: Any = dataset.interleave(read, num_parallel_calls=many).with_options(options)
         return made  # type: ignore[no-any-return]
 
     return transform

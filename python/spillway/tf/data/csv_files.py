@@ -10,11 +10,10 @@ import numpy as np
 from spillway.building import AUTOTUNE
 from spillway.dtypes import DType, as_dtype, float32, float64, int32, int64, string
 from spillway.errors import InvalidArgumentError
-from spillway.options import Options
 from spillway.record_files import records
 from spillway.tensor_convert import is_tensor, to_tensor
 from spillway.tf import gfile
-from spillway.tf.data.combined import parallel_interleave
+from spillway.tf.data.combined import read_files
 from spillway.tf.data.csv_inference import Columns, Reading
 from spillway.tf.data.dataset import Dataset
 
@@ -154,13 +153,7 @@ def make_csv_dataset(
     ds: Any = Dataset.from_tensor_slices(files)
     if shuffle:
         ds = ds.shuffle(len(files), shuffle_seed)
-    reads = 1 if num_parallel_reads is None else num_parallel_reads
-    if reads == AUTOTUNE:
-        options = Options()
-        options.deterministic = not sloppy
-        ds = ds.interleave(read, num_parallel_calls=reads).with_options(options)
-    else:
-        ds = ds.apply(parallel_interleave(read, reads, sloppy=sloppy))
+    ds = ds.apply(read_files(read, num_parallel_reads, sloppy))
     if shuffle:
         ds = ds.shuffle(shuffle_buffer_size, shuffle_seed)
     if num_epochs != 1:

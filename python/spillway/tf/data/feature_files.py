@@ -12,10 +12,9 @@ from spillway.building import AUTOTUNE
 from spillway.dtypes import string
 from spillway.errors import InvalidArgumentError
 from spillway.ops.io import parse_example
-from spillway.options import Options
 from spillway.specs import TensorSpec
 from spillway.tensor_convert import to_tensor
-from spillway.tf.data.combined import Transformation, parallel_interleave
+from spillway.tf.data.combined import Transformation, read_files
 from spillway.tf.data.dataset import Dataset
 from spillway.tf.data.readers import TFRecordDataset
 
@@ -102,13 +101,7 @@ def make_batched_features_dataset(
         return open_file(filename, *args)
 
     ds: Any = Dataset.list_files(file_pattern, shuffle, shuffle_seed)
-    reads = 1 if reader_num_threads is None else reader_num_threads
-    if reads == AUTOTUNE:
-        options = Options()
-        options.deterministic = not sloppy_ordering
-        ds = ds.interleave(read, num_parallel_calls=reads).with_options(options)
-    else:
-        ds = ds.apply(parallel_interleave(read, reads, sloppy=sloppy_ordering))
+    ds = ds.apply(read_files(read, reader_num_threads, sloppy_ordering))
     if _keyed(ds.element_spec):
         ds = ds.map(lambda key, example: example)
     if shuffle:
