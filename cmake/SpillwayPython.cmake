@@ -28,12 +28,14 @@ nanobind_add_module(_native NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE
   python/native/module.cc
   python/native/nest.cc
   python/native/numpy_guard.cc
+  python/native/object_guard.cc
   python/native/numpy_loops.cc
   python/native/objects.cc
   python/native/operators.cc
   python/native/pass_facts.cc
   python/native/py_arrow.cc
   python/native/py_function.cc
+  python/native/process_guard.cc
   python/native/py_generator.cc
   python/native/python.cc
   python/native/remote_files.cc

@@ -445,6 +445,7 @@ void shut_down() {
     open.clear();
   }
   close_accesses();
+  end_process_guard();
   end_workers();
   end_async_loop();
   Watchdog::process().silence();

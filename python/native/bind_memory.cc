@@ -64,9 +64,6 @@ void bind_memory(nb::module_& m) {
   });
   m.def("set_threads", [](int most) { Workers::set_most_threads(most); });
   m.def("guard_numpy", [](bool on) { guard_numpy(on); });
-  m.def(
-      "numpy_refusal", [] { return last_refusal(); },
-      "What the guard said to the last allocation it refused on this thread.");
   m.def("set_garbage_hook", [](nb::object hook) {
     const auto kept = keep_object(Ref::borrow(hook.ptr()));
     Budget::process().set_last_resort([kept](std::size_t wanted) {

@@ -35,6 +35,8 @@ bool poll_signals();
 void close_accesses();
 // The same for workers that nobody uses.
 void end_workers();
+// The same for the guardian of the process's memory.
+void end_process_guard();
 // The same for the event loop of async functions.
 void end_async_loop();
 
@@ -46,6 +48,7 @@ void bind_operators(nanobind::module_& m);
 void bind_session(nanobind::module_& m);
 void bind_iterator(nanobind::module_& m);
 void bind_memory(nanobind::module_& m);
+void bind_process_guard(nanobind::module_& m);
 void bind_files(nanobind::module_& m);
 void bind_fit(nanobind::module_& m);
 void bind_workers(nanobind::module_& m);

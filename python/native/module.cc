@@ -52,6 +52,7 @@ NB_MODULE(_native, m) {
   bind_session(m);
   bind_iterator(m);
   bind_memory(m);
+  bind_process_guard(m);
   bind_files(m);
   bind_fit(m);
   bind_workers(m);

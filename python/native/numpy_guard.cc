@@ -1,58 +1,53 @@
 #include "numpy_guard.h"
 
-#include <atomic>
-
+#include "admission.h"
 #include "python.h"
-#include "spillway/base/bytes.h"
-#include "spillway/memory/budget.h"
-#include "spillway/memory/machine.h"
 
 namespace spillway::python {
 namespace {
 
-constexpr std::size_t kLook = 16 * kMiB;  // below this an array is not looked at
-
-std::atomic<bool> guarding{false};
-thread_local std::string refusal;
 PyDataMemAllocator original;
+Admission* admission = nullptr;  // set before the allocator's functions are
 
-// May be called without the GIL.
-bool fits(std::size_t bytes) {
-  if (!guarding.load(std::memory_order_relaxed) || bytes < kLook) return true;
-  const auto room = [] {
-    const MachineMemory machine = read_machine_memory();
-    const std::size_t container = machine.container();
-    const std::size_t own = own_anonymous_bytes();
-    const std::size_t used = std::max(machine.cgroup_anon.value_or(0), own);
-    const std::size_t taken = used + container_reserve(container) / 2;
-    const std::size_t left = container > taken ? container - taken : 0;
-    return machine.cgroup_limit ? left : std::min(left, machine.available);
-  };
-  std::size_t left = room();
-  if (bytes <= left) return true;
-  // What we hold only for speed goes first.
-  Budget::process().reclaim(bytes - left);
-  left = room();
-  if (bytes <= left) return true;
-  const MachineMemory machine = read_machine_memory();
-  refusal = "spillway kept the process alive: an array of " + format_bytes(bytes) +
-            " does not fit; " + machine.bound_by + " allows " + format_bytes(machine.container()) +
-            ", " + format_bytes(own_anonymous_bytes()) + " are in use (" +
-            format_bytes(Budget::process().used()) + " by pipelines), " + format_bytes(left) +
-            " are left";
-  return false;
+// An array so small may use part of what is kept free: it may belong to telling an error.
+constexpr std::size_t kSmall = 256 * 1024;
+
+void uncount(std::int64_t bytes) {
+  admission->count(-bytes);
+  Guardian::process().allocated_arrays(-bytes);
+}
+
+void* counted(void* given) {
+  if (given != nullptr) {
+    Guardian::process().allocated_arrays(static_cast<std::int64_t>(malloc_usable_size(given)));
+  }
+  return admission->given(given);
+}
+
+Guardian::Request array_of(std::size_t bytes) {
+  return {bytes, "an array", bytes <= kSmall ? 2U : 1U};
 }
 
 void* guarded_malloc(void* ctx, std::size_t size) {
-  return fits(size) ? original.malloc(ctx, size) : nullptr;
+  return counted(admission->ask(array_of(size), [&] { return original.malloc(ctx, size); }));
 }
 void* guarded_calloc(void* ctx, std::size_t count, std::size_t size) {
   std::size_t bytes = 0;
-  if (__builtin_mul_overflow(count, size, &bytes) || !fits(bytes)) return nullptr;
-  return original.calloc(ctx, count, size);
+  if (__builtin_mul_overflow(count, size, &bytes)) return nullptr;
+  return counted(
+      admission->ask(array_of(bytes), [&] { return original.calloc(ctx, count, size); }));
 }
 void* guarded_realloc(void* ctx, void* old, std::size_t size) {
-  return fits(size) ? original.realloc(ctx, old, size) : nullptr;
+  const std::size_t before = old == nullptr ? 0 : malloc_usable_size(old);
+  const auto again = [&] { return original.realloc(ctx, old, size); };
+  void* given = size > before ? admission->ask(array_of(size - before), again) : again();
+  if (given == nullptr) return nullptr;
+  uncount(static_cast<std::int64_t>(before));
+  return counted(given);
+}
+void guarded_free(void* ctx, void* old, std::size_t size) {
+  if (old != nullptr) uncount(static_cast<std::int64_t>(malloc_usable_size(old)));
+  original.free(ctx, old, size);
 }
 
 }  // namespace
@@ -65,15 +60,15 @@ void guard_numpy(bool on) {
       PyErr_Clear();
       return false;
     }
+    admission = new Admission;  // arrays may outlive static destruction
     original = handler->allocator;
     handler->allocator.malloc = guarded_malloc;
     handler->allocator.calloc = guarded_calloc;
     handler->allocator.realloc = guarded_realloc;
+    handler->allocator.free = guarded_free;
     return true;
   }();
-  guarding = on && kInstalled;
+  if (kInstalled) admission->turn(on);
 }
-
-std::string last_refusal() { return std::exchange(refusal, std::string()); }
 
 }  // namespace spillway::python

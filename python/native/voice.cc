@@ -25,14 +25,7 @@ Voice::Said Voice::say(std::function<void()> what, std::chrono::milliseconds wai
   const auto job = std::make_shared<Job>();
   job->what = std::move(what);
   const MutexLock lock(mutex_);
-  if (!running_) {
-    try {
-      std::thread([this] { loop(); }).detach();
-    } catch (const std::system_error&) {
-      return Said::kNothing;
-    }
-    running_ = true;
-  }
+  if (!start()) return Said::kNothing;
   jobs_.push_back(job);
   changed_.notify_all();
   const auto begin_by = Clock::now() + wait_for_interpreter;
@@ -44,6 +37,27 @@ Voice::Said Voice::say(std::function<void()> what, std::chrono::milliseconds wai
   const auto end_by = Clock::now() + kForIt;
   while (!job->done && Clock::now() < end_by) changed_.wait_for(mutex_, kSlice);
   return job->done ? Said::kAll : Said::kBegun;
+}
+
+bool Voice::post(std::function<void()> what) {
+  const auto job = std::make_shared<Job>();
+  job->what = std::move(what);
+  const MutexLock lock(mutex_);
+  if (!start()) return false;
+  jobs_.push_back(job);
+  changed_.notify_all();
+  return true;
+}
+
+bool Voice::start() {
+  if (running_) return true;
+  try {
+    std::thread([this] { loop(); }).detach();
+  } catch (const std::system_error&) {
+    return false;
+  }
+  running_ = true;
+  return true;
 }
 
 // Called inside the interpreter: from here on it will be done.

@@ -23,6 +23,8 @@ class Voice {
   };
   // Without the GIL. `what` runs with it, at most once.
   Said say(std::function<void()> what, std::chrono::milliseconds wait_for_interpreter);
+  // The same without waiting for any of it; false: there is no thread to be had.
+  bool post(std::function<void()> what);
 
  private:
   struct Job {
@@ -30,6 +32,7 @@ class Voice {
     bool begun = false;
     bool done = false;
   };
+  bool start() SW_REQUIRES(mutex_);
   void loop();
   std::shared_ptr<Job> take();
 

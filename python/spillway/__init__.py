@@ -15,6 +15,8 @@ from spillway import _native, errors
 from spillway import async_loop as _async_loop
 from spillway import flight as _flight
 from spillway import growth as _growth
+from spillway import guardian as _guardian
+from spillway import memory_errors as _memory_errors
 from spillway import tracked as _tracked
 from spillway.array_files import load_npy, save_npy
 from spillway.audit import Audit
@@ -30,7 +32,6 @@ from spillway.dtypes import DType, as_dtype
 from spillway.forecast import Forecast, forecast
 from spillway.lines import PACKAGE as _PACKAGE
 from spillway.lines import describe as _describe_line
-from spillway.numpy_guard import explain_refusals as _explain_refusals
 from spillway.optional import Optional
 from spillway.options import Options
 from spillway.policies import OnError
@@ -142,8 +143,9 @@ _native.register_types(
 _native.set_async_hooks(_async_loop.start, _async_loop.is_async)
 _atexit.register(_native.shut_down)
 _native.set_garbage_hook(_collect_garbage)
-_native.guard_numpy(True)
-_explain_refusals()
+_native.guard_numpy(_guardian.is_wanted())
+_memory_errors.explain()
+_guardian.begin()
 _native.set_growth_hook(_growth.look)
 _native.set_flight_hook(_flight.begin)
 _flight.look()

@@ -55,9 +55,10 @@ class Held:
 class FencedKernel(Kernel):
     """A kernel, and what the fence around it has seen."""
 
-    def __init__(self, manager: Any, client: Any, group: Group | None) -> None:
+    def __init__(self, manager: Any, client: Any, group: Group | None, log: Path) -> None:
         super().__init__(manager, client)
         self.group = group
+        self._log = log
         self._highest = 0
 
     def watch(self) -> None:
@@ -74,6 +75,13 @@ class FencedKernel(Kernel):
     def kills(self) -> int:
         """How many processes the fence has killed."""
         return self.group.kills() if self.group else 0
+
+    def last_words(self) -> str:
+        """The end of what the process itself wrote to standard error: why it ended, if it did."""
+        process = getattr(self._manager.provisioner, "process", None)
+        code = process.poll() if process is not None else None
+        said = self._log.read_text(errors="replace")
+        return f"exit {code}\n{said[:1500]}\n...\n{said[-1500:]}"
 
     def held(self) -> Held:
         """After a garbage collection."""
@@ -105,29 +113,33 @@ def fenced_kernel(library: str, limit: int, folder: Path) -> Iterator[FencedKern
     # A history of cells is a database with a thread and descriptors that come and go.
     argv = [interpreter(library), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
     argv.append("--HistoryManager.enabled=False")
-    manager = KernelManager()
-    manager._kernel_spec = KernelSpec(argv=argv, display_name=library, language="python")
     group = Group.make(limit)
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="spillway-programs-") as private:
         environment = {**os.environ, "IPYTHONDIR": private, "XDG_CACHE_HOME": private}
         environment |= {"TMPDIR": private, "PYTHONPATH": str(ROOT / "python")}
+        environment["PYTHONFAULTHANDLER"] = "1"  # into the log
         if library == "tensorflow":
             environment.pop("PYTHONPATH")
         # Records of kernels that die here are for this folder, not for the user's next import.
         environment.pop("SPILLWAY_FLIGHT_RECORDER", None)
-        manager.start_kernel(
-            env=environment,
-            cwd=str(folder),
-            preexec_fn=entrance(group, limit),
-            stdout=subprocess.DEVNULL,  # cells have their own; this is what a server would log
-            stderr=subprocess.DEVNULL,
-        )
+        # Sockets in a folder: ports would be taken by other kernels that start at the same time.
+        manager = KernelManager(transport="ipc", ip=str(Path(private) / "kernel"))
+        manager._kernel_spec = KernelSpec(argv=argv, display_name=library, language="python")
+        log = Path(private) / "kernel.log"
+        with log.open("wb") as said:
+            manager.start_kernel(
+                env=environment,
+                cwd=str(folder),
+                preexec_fn=entrance(group, limit),
+                stdout=subprocess.DEVNULL,  # cells have their own
+                stderr=said,
+            )
         client = manager.client()
         stop = threading.Event()
         try:
             client.start_channels()
             client.wait_for_ready(timeout=STARTS_IN)
-            kernel = FencedKernel(manager, client, group)
+            kernel = FencedKernel(manager, client, group, log)
             watcher = threading.Thread(target=_keep_watching, args=(kernel, stop), daemon=True)
             watcher.start()
             yield kernel

@@ -60,6 +60,8 @@ def _prepare() -> None:
     import spillway.guard.rules
     import spillway.guard.worker
 
+    # What workers hold is watched by the process that they work for; and who forks has no threads.
+    spillway._native.guard_process(False)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)

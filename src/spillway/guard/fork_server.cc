@@ -14,11 +14,13 @@
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
 #include "spillway/guard/message.h"
+#include "spillway/memory/data_limit.h"
 #include "spillway/observe/competitors.h"
 
 namespace spillway {
 namespace {
 
+constexpr std::int64_t kExecNs = 200'000'000;
 constexpr std::int64_t kStartNs = 60'000'000'000;  // imports on a cold and busy machine
 
 // Gives up when an answer does not come for so long.
@@ -60,6 +62,7 @@ Status ForkServer::start() {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, theirs, theirs);
   pid_t pid = -1;
+  DataLimit::lift(kExecNs);  // which it would inherit
   const int failed =
       posix_spawnp(&pid, arguments[0], &actions, &attributes, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "spillway/base/bytes.h"
+#include "spillway/memory/data_limit.h"
 
 namespace spillway {
 namespace {
@@ -121,7 +122,7 @@ MachineMemory read_machine_memory(const std::string& root) {
     }
   }
   lower(memory.rlimit, soft_limit(RLIMIT_AS));
-  lower(memory.rlimit, soft_limit(RLIMIT_DATA));
+  lower(memory.rlimit, DataLimit::given());  // not what the guardian set
   const std::size_t least = memory.container();
   memory.bound_by = least == memory.total                                  ? "the machine"
                     : memory.cgroup_limit && least == *memory.cgroup_limit ? "the container"

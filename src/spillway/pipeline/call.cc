@@ -2,9 +2,11 @@
 
 #include <chrono>
 #include <cmath>
+#include <new>
 #include <thread>
 
 #include "spillway/base/clock.h"
+#include "spillway/memory/room.h"
 #include "spillway/pipeline/run.h"
 #include "spillway/pipeline/watched_run.h"
 
@@ -123,7 +125,13 @@ Function::Outcome call_rows(Stage& stage, Function& function, const Chunk& rows,
     auto outcome = [&] {
       const InUserCode called(stage, function, first_index + done, epoch);
       context.at = called.row();
-      return function.call(rest, context);
+      try {
+        return function.call(rest, context);
+      } catch (const std::bad_alloc&) {
+        Function::Outcome refused;
+        refused.error = container_is_full();
+        return refused;
+      }
     }();
     cpu_ns += outcome.cpu_ns;
     const std::int64_t made = outcome.out.rows();

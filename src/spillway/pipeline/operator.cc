@@ -1,9 +1,11 @@
 #include "spillway/pipeline/operator.h"
 
 #include <algorithm>
+#include <new>
 
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
+#include "spillway/memory/room.h"
 #include "spillway/pipeline/run.h"
 #include "spillway/pipeline/stage_clock.h"
 
@@ -49,6 +51,21 @@ Next Iterator::next(const Demand& demand) {
   return next;
 }
 
+namespace {
+
+// The allocator may say no to anybody at the container's limit: that is no reason to end the
+// process.
+template <typename Pull>
+Next without_bad_alloc(const Pull& pull) {
+  try {
+    return pull();
+  } catch (const std::bad_alloc&) {
+    return container_is_full();
+  }
+}
+
+}  // namespace
+
 Next Iterator::advance(const Demand& demand) {
   if (ended_) return end_of_data();
   SW_RETURN_IF_ERROR(stage_->guarantee());
@@ -60,7 +77,7 @@ Next Iterator::advance(const Demand& demand) {
       below_ns = outer_below;
       return cancelled();
     }
-    Next next = pull(demand);
+    Next next = without_bad_alloc([&] { return pull(demand); });
     if (next.ok()) {
       if (!next.value()) {
         ended_ = true;

@@ -1,0 +1,90 @@
+#include "object_guard.h"
+
+#include <utility>
+
+#include "admission.h"
+#include "python.h"
+
+namespace spillway::python {
+namespace {
+
+PyMemAllocatorEx blocks;         // what is too large for an arena
+PyObjectArenaAllocator arenas;   // what small objects live in
+Admission* admission = nullptr;  // set before the allocators' functions are
+
+constexpr std::size_t kLeastLooked = 2048;  // below this a block is not looked at
+// What is larger may not touch what is kept free. Anything smaller may use most of it: the code
+// that tells an error, and cleans up after it, needs objects.
+constexpr std::size_t kLarge = 1024 * 1024;
+
+// Where no arena is to be had Python asks malloc() for each small object instead, so a refused
+// arena has to be a refused object.
+thread_local bool arena_refused = false;
+
+Guardian::Request object_of(std::size_t bytes) {
+  return {bytes, "an object", bytes < kLarge ? 4U : 1U};
+}
+
+void* guarded_malloc(void* /*ctx*/, std::size_t size) {
+  if (std::exchange(arena_refused, false)) return nullptr;
+  const auto make = [&] { return blocks.malloc(blocks.ctx, size); };
+  return size < kLeastLooked ? make() : admission->given(admission->ask(object_of(size), make));
+}
+void* guarded_calloc(void* /*ctx*/, std::size_t count, std::size_t size) {
+  if (std::exchange(arena_refused, false)) return nullptr;
+  const auto make = [&] { return blocks.calloc(blocks.ctx, count, size); };
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(count, size, &bytes)) return nullptr;
+  return bytes < kLeastLooked ? make() : admission->given(admission->ask(object_of(bytes), make));
+}
+// Counted are blocks of a usable size from kLeastLooked on, whichever way they came to it.
+std::int64_t counted_size(void* block) {
+  const std::size_t size = block == nullptr ? 0 : malloc_usable_size(block);
+  return size < kLeastLooked ? 0 : static_cast<std::int64_t>(size);
+}
+void* guarded_realloc(void* /*ctx*/, void* old, std::size_t size) {
+  const auto again = [&] { return blocks.realloc(blocks.ctx, old, size); };
+  if (size < kLeastLooked && old == nullptr) return again();
+  const std::int64_t before = counted_size(old);
+  const auto more = static_cast<std::int64_t>(size) - before;
+  void* given = size >= kLeastLooked && more > 0
+                    ? admission->ask(object_of(static_cast<std::size_t>(more)), again)
+                    : again();
+  if (given != nullptr) admission->count(counted_size(given) - before);
+  return given;
+}
+void guarded_free(void* /*ctx*/, void* old) {
+  if (const std::int64_t size = counted_size(old); size != 0) admission->count(-size);
+  blocks.free(blocks.ctx, old);
+}
+
+void* guarded_arena(void* /*ctx*/, std::size_t size) {
+  void* given =
+      admission->ask({size, "an object", 4}, [&] { return arenas.alloc(arenas.ctx, size); });
+  arena_refused = given == nullptr;
+  if (given != nullptr) admission->count(static_cast<std::int64_t>(size));
+  return given;
+}
+void guarded_arena_free(void* /*ctx*/, void* arena, std::size_t size) {
+  admission->count(-static_cast<std::int64_t>(size));
+  arenas.free(arenas.ctx, arena, size);
+}
+
+}  // namespace
+
+void guard_objects(bool on) {
+  static const bool kInstalled = [] {
+    admission = new Admission;  // objects outlive static destruction
+    PyMem_GetAllocator(PYMEM_DOMAIN_RAW, &blocks);
+    PyObject_GetArenaAllocator(&arenas);
+    PyMemAllocatorEx guarded{nullptr, guarded_malloc, guarded_calloc, guarded_realloc,
+                             guarded_free};
+    PyMem_SetAllocator(PYMEM_DOMAIN_RAW, &guarded);
+    PyObjectArenaAllocator guarded_arenas{nullptr, guarded_arena, guarded_arena_free};
+    PyObject_SetArenaAllocator(&guarded_arenas);
+    return true;
+  }();
+  if (kInstalled) admission->turn(on);
+}
+
+}  // namespace spillway::python

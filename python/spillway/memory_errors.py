@@ -1,0 +1,146 @@
+"""What a MemoryError says: what is in use, the largest holders, and what would help.
+
+NumPy's own error is explained when it is made. Any other library's (a list, a string, a tensor of
+torch) is explained when it is shown: in a notebook's cell, at the end of a script or of a thread.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from types import FrameType, TracebackType
+from typing import Any
+
+from spillway import _native, errors
+from spillway._native import format_bytes
+from spillway.largest import Holder, largest
+
+_LOOK_EVERY = 1.0  # seconds between two searches for the largest values: one takes up to 0.1
+_next_look = 0.0
+
+
+def explain() -> None:
+    """Explains NumPy's errors from now on, and those that nobody catches."""
+    _explain_refusals()
+    _explain_in_notebook()
+    shown, shown_in_thread = sys.excepthook, threading.excepthook
+
+    def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        add_note(error)
+        shown(kind, error, trace)
+
+    def show_in_thread(what: threading.ExceptHookArgs) -> None:
+        if what.exc_value is not None:
+            add_note(what.exc_value)
+        shown_in_thread(what)
+
+    sys.excepthook, threading.excepthook = show, show_in_thread
+
+
+def add_note(error: BaseException) -> None:
+    """Tells of the process's memory where the error does not.
+
+    >>> error = MemoryError()
+    >>> add_note(error)
+    >>> error.__notes__[0].startswith("spillway")
+    True
+    """
+    if not _is_memory(error) or isinstance(error, errors.SpillwayError):
+        return
+    if getattr(error, "reason", "") or getattr(error, "__notes__", None):
+        return
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    frame = trace.tb_frame if trace is not None else None
+    refused = "spillway: the allocation was refused before the process was killed: "
+    error.add_note(
+        (_native.last_refusal() or refused + in_use(_native.fullest_room()))
+        + holders_and_advice(largest(frame))
+    )
+
+
+def in_use(facts: dict[str, Any]) -> str:
+    """How full the container is, as a clause."""
+    said = (
+        f"{format_bytes(facts['used'])} of the {format_bytes(facts['limit'])} that "
+        f"{facts['bound_by']} allows are in use, {format_bytes(facts['own'])} by this process"
+    )
+    if facts.get("untouched", 0) >= 1 << 20:
+        said += f", and {format_bytes(facts['untouched'])} are allocated but not filled yet"
+    return said
+
+
+def holders_and_advice(holders: list[Holder]) -> str:
+    """The largest values, a line, and what to do, a line."""
+    advice = "work on smaller pieces, or stream them through a dataset (docs/memory.md)"
+    if not holders:
+        return f"\n  keep less, {advice}"
+    return (
+        "\n  largest: "
+        + ", ".join(str(each) for each in holders)
+        + f"\n  free what is not needed (del {holders[0].name.split(' ')[0]}), {advice}"
+    )
+
+
+def _is_memory(error: BaseException) -> bool:
+    # torch has no class of its own for it.
+    torch_says = isinstance(error, RuntimeError) and "can't allocate memory" in str(error)[:400]
+    return isinstance(error, MemoryError) or torch_says
+
+
+def _explain_refusals() -> None:
+    """Adds size, limit and holders to NumPy's message.
+
+    NumPy builds its error after the allocator said no and has no place for a reason; its class is
+    private, so without it the message stays NumPy's own.
+    """
+    try:
+        from numpy._core._exceptions import _ArrayMemoryError as Refused
+    except ImportError:
+        return
+    if getattr(Refused, "_spillway", False):
+        return
+    first_init, first_str = Refused.__init__, Refused.__str__
+
+    def init(self: Any, *args: Any) -> None:
+        first_init(self, *args)
+        reason = _native.last_refusal()
+        self.reason = reason + _holders_now(sys._getframe().f_back) if reason else ""
+
+    def text(self: Any) -> str:
+        reason = getattr(self, "reason", "")
+        return f"{first_str(self)}\n{reason}" if reason else first_str(self)
+
+    refused: Any = Refused
+    refused.__init__, refused.__str__, refused._spillway = init, text, True
+
+
+def _holders_now(frame: FrameType | None) -> str:
+    """Not for each of many refusals: a program may try smaller and smaller arrays."""
+    global _next_look
+    if time.monotonic() < _next_look:
+        return ""
+    _next_look = time.monotonic() + _LOOK_EVERY
+    return holders_and_advice(largest(frame))
+
+
+def _explain_in_notebook() -> None:
+    """IPython shows errors itself; a handler that the user has set is left alone."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is None or getattr(shell, "custom_exceptions", None):
+        return
+
+    def show(
+        shell: Any,
+        kind: type[BaseException],
+        error: BaseException,
+        trace: TracebackType,
+        tb_offset: int | None = None,
+    ) -> None:
+        add_note(error)
+        shell.showtraceback((kind, error, trace), tb_offset=tb_offset, running_compiled_code=True)
+
+    shell.set_custom_exc((MemoryError, RuntimeError), show)

@@ -1,0 +1,316 @@
+#include "spillway/memory/guardian.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <new>
+#include <string_view>
+#include <system_error>
+
+#include "spillway/base/bytes.h"
+#include "spillway/base/clock.h"
+#include "spillway/memory/budget.h"
+#include "spillway/memory/data_limit.h"
+#include "spillway/memory/slab_pool.h"
+
+namespace spillway {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr auto kOften = milliseconds(1);
+constexpr auto kSeldom = milliseconds(100);
+// As fast as a process fills memory: two cores touched 4 KiB pages at 2 to 4 GB/s, measured.
+constexpr std::size_t kFillsPerMs = 4 * kMiB;
+constexpr std::int64_t kTrimEveryNs = 1'000'000'000;
+// The part of what is kept free that the soft limit leaves. As little as the kernel's own tables
+// need: below it small allocations fail, which libraries do not survive (a thread's variables, the
+// notebook's sockets), so it is for large ones.
+constexpr std::size_t kPartForAnybody = 8;
+constexpr std::size_t kGrant = 256 * kKiB;
+constexpr std::size_t kLeastLook = 64 * kKiB;
+// So much of its time may the guardian spend on close looks: one part in 20.
+constexpr std::int64_t kCloseLookShare = 20;
+constexpr std::int64_t kEpisodeNs = 2'000'000'000;
+constexpr std::size_t kGrowth = 512 * kKiB;
+
+// Minor page faults of a thread so far: the tenth field of its stat, the name being in brackets.
+std::uint64_t faults_of(const char* thread) {
+  std::array<char, 64> path{};
+  std::snprintf(path.data(), path.size(), "/proc/self/task/%s/stat", thread);
+  const int fd = open(path.data(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  std::array<char, 512> text{};
+  const ssize_t n = read(fd, text.data(), text.size());
+  close(fd);
+  if (n <= 0) return 0;
+  const std::string_view stat(text.data(), static_cast<std::size_t>(n));
+  auto at = stat.rfind(')');
+  for (int field = 2; field < 10 && at != std::string_view::npos; ++field) {
+    at = stat.find(' ', at + 1);
+  }
+  std::uint64_t faults = 0;
+  if (at != std::string_view::npos) {
+    std::from_chars(stat.data() + at + 1, stat.data() + stat.size(), faults);
+  }
+  return faults;
+}
+
+std::string text_of(const Room& room, const Guardian::Request& request, std::size_t left) {
+  return std::string("spillway kept the process alive: ") + request.what + " of " +
+         format_bytes(request.bytes) + " does not fit; " + room.bound_by + " allows " +
+         format_bytes(room.limit) + ", " + format_bytes(room.used) + " are in use (" +
+         format_bytes(Budget::process().used()) + " by pipelines)" +
+         (room.untouched >= kMiB
+              ? ", " + format_bytes(room.untouched) + " more are allocated and not filled yet"
+              : std::string()) +
+         ", " + format_bytes(left) + " are left";
+}
+
+}  // namespace
+
+// Installed once; what was there before goes on after it.
+std::new_handler others = nullptr;
+
+void when_new_fails() {
+  if (Guardian::process().grant_a_little()) return;
+  if (others == nullptr) throw std::bad_alloc();
+  others();
+}
+
+Guardian& Guardian::process() {
+  static Guardian& one = *new Guardian;
+  return one;
+}
+
+void Guardian::start(Raise raise) {
+  static const bool kHandles = [] {
+    others = std::set_new_handler(when_new_fails);
+    return true;
+  }();
+  const MutexLock lock(mutex_);
+  raise_ = std::move(raise);
+  if (!kHandles || running_ || !home_.here()) return;
+  // Signals are for the user's threads: Ctrl-C must wake the one that waits.
+  sigset_t all{};
+  sigset_t before{};
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    stopping_ = false;
+    thread_ = std::thread([this] { loop(); });
+    running_ = true;
+  } catch (const std::system_error&) {
+    running_ = false;  // no thread to be had: admit() looks for itself
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Guardian::stop() {
+  {
+    const MutexLock lock(mutex_);
+    if (!running_ || !home_.here()) return;
+    stopping_ = true;
+    wake_.notify_all();
+  }
+  thread_.join();
+  DataLimit::lift(0);
+  const MutexLock lock(mutex_);
+  running_ = false;
+}
+
+// ---- Layer 1: an allocator asks
+
+// A quarter of what is left may be allocated before somebody looks again.
+void Guardian::allow(const Room& room) {
+  const std::size_t kept = kept_free(room.limit);
+  const std::size_t left = room.left() > kept ? room.left() - kept : 0;
+  look_at_ = counted() + static_cast<std::int64_t>(std::max(left / 4, kLeastLook));
+}
+
+bool Guardian::admit_slowly(const Request& request, std::string& refusal) {
+  const auto room_for = [&](const Room& room) {
+    const std::size_t kept = kept_free(room.limit) / request.part;
+    return room.left() > kept ? room.left() - kept : 0;
+  };
+  const std::size_t bytes = request.bytes;
+  RoomGauge& gauge = RoomGauge::process();
+  Room room = gauge.look();
+  if (bytes > room_for(room)) room = gauge.look_closely();
+  if (bytes > room_for(room)) {
+    // What we hold only for speed goes first.
+    Budget::process().reclaim(bytes - room_for(room));
+    room = gauge.look_closely();
+  }
+  if (bytes > room_for(room) && trim_heap()) room = gauge.look_closely();
+  allow(room);
+  if (bytes <= room_for(room)) {
+    follow_limit(room);
+    return true;
+  }
+  refusal = text_of(room, request, room_for(room));
+  return false;
+}
+
+// What was freed and malloc() keeps. Takes 12 ms for 430 MB, so not often.
+bool Guardian::trim_heap() {
+  const std::int64_t now = now_ns();
+  std::int64_t last = trimmed_ns_.load();
+  if (now - last < kTrimEveryNs || !trimmed_ns_.compare_exchange_strong(last, now)) return false;
+  return malloc_trim(0) != 0;
+}
+
+// ---- Layers 2 and 3: the thread
+
+// Below what is mapped already where less is left than that: then nobody gets more.
+void Guardian::follow_limit(const Room& room) {
+  // What is kept for speed is no reason to refuse anybody: it is given back when it is needed.
+  const std::size_t left = room.left() + SlabPool::process().idle_bytes();
+  const std::size_t kept = kept_free(room.limit) / kPartForAnybody;
+  granted_ = 0;
+  DataLimit::follow(room.mapped + left - std::min(kept, room.mapped + left));
+}
+
+void Guardian::loop() {
+  pthread_setname_np(pthread_self(), "sw-guardian");
+  const MutexLock lock(mutex_);
+  while (!stopping_) {
+    mutex_.unlock();
+    const nanoseconds pause = look();
+    mutex_.lock();
+    if (!stopping_) wake_.wait_for(mutex_, pause);
+  }
+}
+
+nanoseconds Guardian::look() {
+  Room room = RoomGauge::process().look();
+  const std::size_t kept = kept_free(room.limit);
+  if (room.left() < kept && now_ns() >= closely_at_ns_) room = look_closely();
+  follow_limit(room);
+  if (room.unused() < kept) room = make_room(room, kept - room.unused());
+  allow(room);
+  note_fullest(room);
+  follow_growth(room);
+  if (room.unused() >= kept) {
+    faults_.clear();
+    warned_at_ = 0;
+  } else {
+    warn(room);
+  }
+  const std::size_t free = room.unused() > kept ? room.unused() - kept : 0;
+  return std::clamp<nanoseconds>(milliseconds(free / kFillsPerMs), kOften, kSeldom);
+}
+
+Room Guardian::look_closely() {
+  const std::int64_t began = now_ns();
+  const Room room = RoomGauge::process().look_closely();
+  const std::int64_t ended = now_ns();
+  closely_at_ns_ = ended + (ended - began) * kCloseLookShare;
+  return room;
+}
+
+Room Guardian::make_room(const Room& room, std::size_t wanted) {
+  const bool gave = Budget::process().reclaim(wanted) > 0 || trim_heap();
+  return gave ? RoomGauge::process().look() : room;
+}
+
+// Growth is counted from where the process was smallest, or last stood still for a while.
+void Guardian::follow_growth(const Room& room) {
+  const Moment now{now_ns(), room.own, arrays(), Budget::process().used()};
+  if (since_.at_ns == 0 || room.own < since_.own) since_ = recent_ = now;
+  if (now.at_ns - recent_.at_ns < kEpisodeNs) return;
+  if (room.own < recent_.own + room.limit / 64) since_ = now;
+  recent_ = now;
+}
+
+void Guardian::note_fullest(const Room& room) {
+  const std::int64_t now = now_ns();
+  const MutexLock lock(mutex_);
+  if (now - fullest_ns_ < kEpisodeNs && room.unused() >= fullest_.unused()) return;
+  fullest_ = room;
+  fullest_ns_ = now;
+}
+
+Room Guardian::fullest() {
+  const MutexLock lock(mutex_);
+  return fullest_ns_ == 0 ? RoomGauge::process().look() : fullest_;
+}
+
+// A thread is stopped again only if there was more growth: what is there already may stay.
+void Guardian::warn(const Room& room) {
+  if (warned_at_ != 0 && room.used < warned_at_ + kept_free(room.limit) / 16) return;
+  const bool first = faults_.empty();
+  if (!first && room.own < faults_own_ + kGrowth) return;
+  faults_own_ = room.own;
+  const int thread = thread_that_grows();
+  if (first || thread == 0) return;
+  warned_at_ = room.used;
+  ++alarms_;
+  Alarm alarm;
+  alarm.room = room;
+  alarm.kept = kept_free(room.limit);
+  alarm.grew = static_cast<std::int64_t>(room.own - since_.own);
+  alarm.grew_arrays = arrays() - since_.arrays;
+  alarm.grew_ours =
+      static_cast<std::int64_t>(Budget::process().used()) - static_cast<std::int64_t>(since_.ours);
+  alarm.seconds = static_cast<double>(now_ns() - since_.at_ns) / 1e9;
+  alarm.thread = thread;
+  Raise raise;
+  {
+    const MutexLock lock(mutex_);
+    raise = raise_;
+  }
+  if (raise) raise(alarm);
+}
+
+// The thread with the most page faults since the last look; 0: none had any to speak of.
+int Guardian::thread_that_grows() {
+  std::vector<Faults> now;
+  DIR* tasks = opendir("/proc/self/task");
+  if (tasks == nullptr) return 0;
+  while (const dirent* each = readdir(tasks)) {
+    const int thread = std::atoi(each->d_name);
+    if (thread > 0) now.push_back({thread, faults_of(each->d_name)});
+  }
+  closedir(tasks);
+  int found = 0;
+  std::uint64_t most = 0;
+  for (const Faults& each : now) {
+    const auto before = std::ranges::find(faults_, each.thread, &Faults::thread);
+    const std::uint64_t since = each.count - (before == faults_.end() ? 0 : before->count);
+    if (since <= most || faults_.empty()) continue;
+    most = since;
+    found = each.thread;
+  }
+  faults_ = std::move(now);
+  return found;
+}
+
+bool Guardian::grant_a_little() {
+  thread_local bool inside = false;  // looking may allocate, too
+  if (inside) return false;
+  inside = true;
+  const Room room = RoomGauge::process().look();
+  const std::size_t most = kept_free(room.limit) / kPartForAnybody;
+  const bool more =
+      room.unused() > most / 2 && granted_.fetch_add(kGrant) < most && DataLimit::grant(kGrant);
+  inside = false;
+  return more;
+}
+
+bool Guardian::is_tight() {
+  const Room room = RoomGauge::process().look();
+  return room.unused() < kept_free(room.limit);
+}
+
+}  // namespace spillway

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "spillway/base/forks.h"
+#include "spillway/base/mutex.h"
+#include "spillway/memory/room.h"
+
+namespace spillway {
+
+// Keeps the process out of the hands of the container's killer, whoever allocates. Three layers:
+//
+// 1. `admit()`: an allocator that asks first (NumPy's) is refused what would not fit once it is
+//    touched, after everything of ours that is only kept for speed was given back.
+// 2. The soft RLIMIT_DATA follows what is left (data_limit.h), so a single large malloc() of any
+//    library fails as an ordinary error.
+// 3. A thread looks at the process and its container, the more often the less is left. When what
+//    is kept free begins to be used, it first makes room (Budget::reclaim, malloc_trim); if that
+//    is not enough, `raise` is told which thread grows, and stops it.
+class Guardian {
+ public:
+  struct Alarm {
+    Room room;
+    std::size_t kept = 0;          // what should be free
+    std::int64_t grew = 0;         // of the process's anonymous memory, since it last shrank
+    std::int64_t grew_arrays = 0;  // of that, NumPy's
+    std::int64_t grew_ours = 0;    // of that, Spillway's
+    double seconds = 0;            // since when
+    int thread = 0;                // the kernel's number of the thread that touched the most
+  };
+  // Called on the guardian's thread, which it must not hold up.
+  using Raise = std::function<void(const Alarm&)>;
+
+  static Guardian& process();
+  ~Guardian() = delete;  // threads may outlive static destruction
+
+  // Starts the thread; a second call only sets `raise`. Not in a forked child, which is on its own.
+  void start(Raise raise);
+  // Waits for the thread to end, and lifts the limit.
+  void stop();
+
+  // An allocation that somebody is about to make.
+  struct Request {
+    std::size_t bytes = 0;
+    const char* what = "an object";  // for the refusal
+    unsigned part = 1;               // it must leave 1/part of what is kept free
+  };
+  // Whether it fits. Where not, `refusal` says why. Any thread; 2 ns unless little is left or much
+  // is asked for. Followed by `allocated()`.
+  bool admit(const Request& request, std::string& refusal) {
+    const auto after =
+        counted_.load(std::memory_order_relaxed) + static_cast<std::int64_t>(request.bytes);
+    return after <= look_at_.load(std::memory_order_relaxed) || admit_slowly(request, refusal);
+  }
+  // The same, with a look at the process, and after what is ours was given back if it must be.
+  bool admit_slowly(const Request& request, std::string& refusal);
+  // What an allocator that asks holds more (less, if negative) since.
+  void allocated(std::int64_t bytes) { counted_.fetch_add(bytes, std::memory_order_relaxed); }
+  std::int64_t counted() const { return counted_.load(std::memory_order_relaxed); }
+  // The part of it that is NumPy's.
+  void allocated_arrays(std::int64_t bytes) { arrays_.fetch_add(bytes, std::memory_order_relaxed); }
+  std::int64_t arrays() const { return arrays_.load(std::memory_order_relaxed); }
+
+  // For what operator new could not have: a little more where the container has it. C++ libraries
+  // do not survive the failure of a small allocation. Whether to try again.
+  bool grant_a_little();
+
+  // Whether still too little is free: asked again right before a thread is stopped.
+  bool is_tight();
+  // The moment of the last seconds when the least was free: what an error left behind is gone by
+  // the time it is told.
+  Room fullest();
+  // How often a thread was to be stopped since the process began.
+  std::uint64_t alarms() const { return alarms_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Moment {
+    std::int64_t at_ns = 0;
+    std::size_t own = 0;
+    std::int64_t arrays = 0;
+    std::size_t ours = 0;
+  };
+  struct Faults {  // of a thread
+    int thread = 0;
+    std::uint64_t count = 0;
+  };
+
+  Guardian() = default;
+  void allow(const Room& room);
+  void follow_limit(const Room& room);
+  bool trim_heap();
+  void loop();
+  std::chrono::nanoseconds look();
+  Room look_closely();
+  Room make_room(const Room& room, std::size_t wanted);
+  void note_fullest(const Room& room);
+  void follow_growth(const Room& room);
+  void warn(const Room& room);
+  int thread_that_grows();
+
+  // What admit()'s callers hold, and up to what sum nobody has to look.
+  alignas(64) std::atomic<std::int64_t> counted_{0};
+  std::atomic<std::int64_t> look_at_{0};
+  std::atomic<std::int64_t> arrays_{0};  // of what is counted, NumPy's
+  std::atomic<std::size_t> granted_{0};  // by grant_a_little(), since the limit was followed
+  std::atomic<std::uint64_t> alarms_{0};
+  std::atomic<std::int64_t> trimmed_ns_{0};
+
+  Mutex mutex_;
+  CondVar wake_;
+  bool running_ SW_GUARDED_BY(mutex_) = false;
+  bool stopping_ SW_GUARDED_BY(mutex_) = false;
+  Raise raise_ SW_GUARDED_BY(mutex_);
+  Room fullest_ SW_GUARDED_BY(mutex_);
+  std::int64_t fullest_ns_ SW_GUARDED_BY(mutex_) = 0;
+  std::thread thread_;
+  HomeProcess home_;
+
+  // Of the guardian's thread alone.
+  Moment since_;                    // where the growth began
+  Moment recent_;                   // some seconds ago
+  std::size_t warned_at_ = 0;       // used, when a thread was last stopped
+  std::vector<Faults> faults_;      // of each thread at the last look; empty: enough was free
+  std::size_t faults_own_ = 0;      // what the process held then
+  std::int64_t closely_at_ns_ = 0;  // when the next close look is due
+};
+
+}  // namespace spillway

@@ -1,0 +1,1 @@
+"""Random notebooks of ordinary work that does not fit, each in a real kernel under a hard limit."""
