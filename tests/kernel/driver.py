@@ -64,6 +64,9 @@ class Kernel:
                     status = "dead"
                     break
                 continue
+            except ValueError as broken:  # a front end leaves such a message out
+                text += f"[a message of the kernel is broken: {broken}]"
+                continue
             if message["parent_header"].get("msg_id") != cell:
                 continue
             kind, content = message["msg_type"], message["content"]

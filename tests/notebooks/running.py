@@ -53,6 +53,8 @@ def run(notebook: Notebook) -> Verdict:
 
 def complaints(cell: Cell) -> list[str]:
     """What a user would say of a cell's end."""
+    if "message of the kernel is broken" in cell.text:
+        return [cell.text[-500:]]
     if cell.status == "ok":
         return []
     if cell.status != "error":

@@ -37,6 +37,7 @@ constexpr std::int64_t kTrimEveryNs = 1'000'000'000;
 // need: below it small allocations fail, which libraries do not survive (a thread's variables, the
 // notebook's sockets), so it is for large ones.
 constexpr std::size_t kPartForAnybody = 8;
+constexpr std::size_t kSmallOnes = 4 * kMiB;
 constexpr std::size_t kGrant = 256 * kKiB;
 constexpr std::size_t kLeastLook = 64 * kKiB;
 // So much of its time may the guardian spend on close looks: one part in 20.
@@ -172,13 +173,17 @@ bool Guardian::trim_heap() {
 
 // ---- Layers 2 and 3: the thread
 
-// Below what is mapped already where less is left than that: then nobody gets more.
+// What was mapped since the last close look may be a thread's stack, which nobody fills: only the
+// next one takes it off. While the container has something left, small allocations must not fail.
+// Nobody gets more once it has not.
 void Guardian::follow_limit(const Room& room) {
+  const std::size_t kept = kept_free(room.limit);
   // What is kept for speed is no reason to refuse anybody: it is given back when it is needed.
-  const std::size_t left = room.left() + SlabPool::process().idle_bytes();
-  const std::size_t kept = kept_free(room.limit) / kPartForAnybody;
+  const std::size_t free = room.unused() + SlabPool::process().idle_bytes();
+  const std::size_t taken = room.settled + kept / kPartForAnybody;
+  const std::size_t least = room.unused() > kept / 4 ? kSmallOnes : 0;
   granted_ = 0;
-  DataLimit::follow(room.mapped + left - std::min(kept, room.mapped + left));
+  DataLimit::follow(room.mapped + std::max(free > taken ? free - taken : 0, least));
 }
 
 void Guardian::loop() {
@@ -195,7 +200,8 @@ void Guardian::loop() {
 nanoseconds Guardian::look() {
   Room room = RoomGauge::process().look();
   const std::size_t kept = kept_free(room.limit);
-  if (room.left() < kept && now_ns() >= closely_at_ns_) room = look_closely();
+  const bool unsettled = room.untouched > room.settled + kept / 2;
+  if ((unsettled || room.left() < kept) && now_ns() >= closely_at_ns_) room = look_closely();
   follow_limit(room);
   if (room.unused() < kept) room = make_room(room, kept - room.unused());
   allow(room);

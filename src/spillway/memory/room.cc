@@ -95,11 +95,13 @@ class Mapping {
   }
   // What malloc() gave has been touched where its size is noted; NumPy asks for huge pages behind
   // that ("hg"). Not going to be filled is what nobody has touched at all (buffers that a library
-  // reserves for its threads), what was mapped without memory behind it ("nr"), and what a thread's
-  // stack does not use.
+  // reserves for its threads), what was mapped without memory behind it ("nr"), and a thread's
+  // stack, which may be one mapping with what lies beside it.
   std::size_t untouched(std::size_t stack) const {
-    const bool given = touched_ > 0 || huge_;
-    return counts_ && size_ > stack && given && size_ > touched_ ? size_ - touched_ : 0;
+    if (!counts_ || size_ <= touched_) return 0;
+    const std::size_t left = size_ - touched_;
+    if (huge_) return left;
+    return touched_ > 0 && left > stack ? left - stack : 0;
   }
 
  private:
@@ -233,6 +235,7 @@ Room RoomGauge::read(bool stats) {
   room.mapped = pages[5] * kPage;
   const std::size_t slack = room.mapped > room.own ? room.mapped - room.own : 0;
   room.untouched = slack > of_no_concern_ ? slack - of_no_concern_ : 0;
+  room.settled = std::min(settled_, room.untouched);
 
   const std::string_view meminfo = read_file(meminfo_, text_);
   const std::size_t total = field(meminfo, "MemTotal") * kKiB;
@@ -268,7 +271,7 @@ Room RoomGauge::look_closely() {
   if (!untouched) return room;
   const std::size_t slack = room.mapped > room.own ? room.mapped - room.own : 0;
   of_no_concern_ = slack > *untouched ? slack - *untouched : 0;
-  room.untouched = std::min(slack, *untouched);
+  room.untouched = room.settled = settled_ = std::min(slack, *untouched);
   return room;
 }
 

@@ -21,6 +21,7 @@ struct Room {
   std::size_t own = 0;        // anonymous memory of this process in physical memory
   std::size_t mapped = 0;     // private writable address space of this process (VmData)
   std::size_t untouched = 0;  // allocated by this process, not in physical memory yet
+  std::size_t settled = 0;    // the same as the last close look told it
   const char* bound_by = "the machine";
 
   // Beyond what is used, and beyond what will be used when everything is touched. Never negative.
@@ -71,6 +72,7 @@ class RoomGauge {
   std::int64_t opened_ns_ SW_GUARDED_BY(mutex_) = 0;
   std::int64_t stats_ns_ SW_GUARDED_BY(mutex_) = 0;
   std::size_t of_no_concern_ SW_GUARDED_BY(mutex_) = 0;  // untouched, and nobody means to fill it
+  std::size_t settled_ SW_GUARDED_BY(mutex_) = 0;
 };
 
 // What is kept free for what nobody asks about before it happens: tables of pages, the interpreter
