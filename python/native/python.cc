@@ -6,8 +6,9 @@
 #include <chrono>
 #include <new>
 #include <semaphore>
-#include <system_error>
 #include <thread>
+
+#include "spillway/base/thread.h"
 
 namespace spillway::python {
 namespace {
@@ -56,12 +57,8 @@ void drop_now_and_then() {
   }
 }
 bool start_dropping() {
-  try {
-    std::thread(drop_now_and_then).detach();
-  } catch (const std::system_error&) {
-    return false;  // the references stay until somebody enters the interpreter
-  }
-  return true;
+  // Without a thread the references stay until somebody enters the interpreter.
+  return start_thread(drop_now_and_then).ok();
 }
 void ask_interpreter() {
   static const bool kStarted = start_dropping();

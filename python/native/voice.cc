@@ -1,10 +1,9 @@
 #include "voice.h"
 
 #include <algorithm>
-#include <system_error>
-#include <thread>
 
 #include "python.h"
+#include "spillway/base/thread.h"
 
 namespace spillway::python {
 namespace {
@@ -51,13 +50,8 @@ bool Voice::post(std::function<void()> what) {
 
 bool Voice::start() {
   if (running_) return true;
-  try {
-    std::thread([this] { loop(); }).detach();
-  } catch (const std::system_error&) {
-    return false;
-  }
-  running_ = true;
-  return true;
+  running_ = start_thread([this] { loop(); }).ok();
+  return running_;
 }
 
 // Called inside the interpreter: from here on it will be done.

@@ -1,6 +1,7 @@
 # Tests beside their code that are not an operator's.
 spillway_test(base/few_test.cc)
 spillway_test(base/parse_number_test.cc)
+spillway_test(base/thread_test.cc)
 spillway_test(front/dataset_test.cc)
 spillway_test(front/describe_operator_test.cc)
 spillway_test(front/element_test.cc)

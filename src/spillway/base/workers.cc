@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "spillway/base/jitter.h"
+#include "spillway/base/thread.h"
 
 namespace spillway {
 namespace {
@@ -71,16 +72,20 @@ int Workers::threads() const {
 void Workers::set_most_threads(int most) { most_threads = most; }
 
 void Workers::run(std::function<void()> task) {
-  const MutexLock lock(mutex_);
-  tasks_.push_back(std::move(task));
-  const int limit = most_threads;
-  const int most = limit > 0 ? std::min(limit, most_) : most_;
-  if (idle_ >= static_cast<int>(tasks_.size())) {
-    wake_.notify_one();
-  } else if (threads_ < most) {
-    ++threads_;
-    std::thread([this] { loop(); }).detach();
+  {
+    const MutexLock lock(mutex_);
+    const int limit = most_threads;
+    const int most = limit > 0 ? std::min(limit, most_) : most_;
+    const bool all_busy = idle_ <= static_cast<int>(tasks_.size());
+    if (all_busy && threads_ < most && start_thread([this] { loop(); }).ok()) ++threads_;
+    // Where the system gives no further thread, those that are there do all the work.
+    if (threads_ > 0) {
+      tasks_.push_back(std::move(task));
+      wake_.notify_one();
+      return;
+    }
   }
+  task();
 }
 
 bool Workers::inside() { return is_worker; }

@@ -24,6 +24,7 @@ class Workers {
   // Of each kind, for tasks that start from now on; 0: no limit but the kinds' own.
   static void set_most_threads(int most);
 
+  // On this thread where the system gives none at all, so not under a lock that the task takes.
   void run(std::function<void()> task);
   int threads() const;
   // Whether this thread is one of theirs: then it may not wait for others.

@@ -8,11 +8,13 @@
 
 #include "spillway/base/bytes.h"
 #include "spillway/base/clock.h"
+#include "spillway/base/thread.h"
 
 namespace spillway {
 namespace {
 
 constexpr std::size_t kNear = kMiB;  // a limit so near to the wanted one is left as it is
+constexpr std::int64_t kThreadStartsWithinNs = 20'000'000;
 // The kernel looks at whole pages, so the bits below tell our limits from everybody else's, also
 // when somebody puts back what getrlimit() told earlier.
 constexpr rlim_t kPageBits = 0xfff;
@@ -38,11 +40,19 @@ void set_soft(rlim_t bytes) {
   static_cast<void>(setrlimit(RLIMIT_DATA, &limit));
 }
 
+rlim_t notice();
+
 Limits& limits() {
   static Limits& one = *[] {
     auto* made = new Limits;
     // Nobody follows in a forked child.
     pthread_atfork(nullptr, nullptr, [] { DataLimit::lift(0); });
+    // The stack of a thread is address space that hardly anybody fills.
+    set_stack_room([](std::size_t) {
+      if (!is_ours(notice())) return false;
+      DataLimit::lift(kThreadStartsWithinNs);
+      return true;
+    });
     return made;
   }();
   return one;

@@ -6,11 +6,11 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "spillway/base/clock.h"
+#include "spillway/base/thread.h"
 #include "spillway/observe/report.h"
 
 namespace spillway {
@@ -72,12 +72,8 @@ void Watchdog::watch(const Watched& watched) {
   watched_.push_back(&watched);
   region->header.open = std::ssize(watched_);
   if (running_) return;
-  try {
-    std::thread([this] { loop(); }).detach();
-    running_ = true;
-  } catch (const std::system_error&) {
-    return;  // no thread to be had: nothing is watched, everything else goes on
-  }
+  // Without a thread nothing is watched; everything else goes on.
+  running_ = start_thread([this] { loop(); }).ok();
 }
 
 void Watchdog::unwatch(const Watched& watched) {

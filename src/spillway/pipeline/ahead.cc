@@ -4,12 +4,12 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
-#include <thread>
 
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
 #include "spillway/base/jitter.h"
 #include "spillway/base/test_point.h"
+#include "spillway/base/thread.h"
 #include "spillway/memory/activity.h"
 #include "spillway/memory/slab_pool.h"
 #include "spillway/pipeline/stage_clock.h"
@@ -146,7 +146,10 @@ void Ahead::start() {
     state_->ready.push_back({std::move(noted), state_->taken});
     ++state_->ready_rows;
   }
-  std::thread([shared = state_] { drive(shared); }).detach();
+  if (Status begun = start_thread([shared = state_] { drive(shared); }); !begun.ok()) {
+    state_->ready.push_back({std::move(begun), state_->taken});
+    state_->started = false;  // whoever asks again tries again
+  }
 }
 
 bool Ahead::ready() const {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
-#include <thread>
 
 #include "spillway/base/bytes.h"
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
 #include "spillway/base/jitter.h"
+#include "spillway/base/thread.h"
 #include "spillway/guard/channel.h"
 #include "spillway/memory/activity.h"
 #include "spillway/memory/slab_pool.h"
@@ -399,8 +399,8 @@ class GeneratorIterator final : public Iterator {
     if (!rest) shared.hint = demand.rows;
     shared.asked = demand.rows;
     if (!shared.started) {
+      SW_RETURN_IF_ERROR(start_thread([kept = shared_] { generate(kept); }));
       shared.started = true;
-      std::thread([kept = shared_] { generate(kept); }).detach();
     }
     shared.notify();
     const std::int64_t begun = now_ns();
