@@ -52,12 +52,14 @@ def environment(cache: Path, **more: str) -> dict[str, str]:
     }
 
 
-def run(cache: Path, program: str, **more: Any) -> subprocess.CompletedProcess[str]:
+def run(
+    cache: Path, program: str, unguarded: bool = False, **more: Any
+) -> subprocess.CompletedProcess[str]:
     script = cache / "train.py"
     script.write_text(textwrap.dedent(program))
     return subprocess.run(
         [sys.executable, str(script)],
-        env=environment(cache),
+        env=environment(cache) | ({"SPILLWAY_GUARD": "0"} if unguarded else {}),
         capture_output=True,
         text=True,
         timeout=100,
@@ -332,11 +334,12 @@ def test_a_process_killed_for_memory_names_the_memory(tmp_path: Path) -> None:
                     time.sleep(0.02)
                 return int(x)
 
-            with sw.configure(memory_limit="64MiB", guard_numpy=False):
+            with sw.configure(memory_limit="64MiB"):
                 for x in sw.Dataset.range(10000).map(eat):
                     pass
             """,
             preexec_fn=group.enter,
+            unguarded=True,
         )
         kills = group.kills()
     finally:

@@ -217,13 +217,13 @@ try:
         gen, output_signature=sw.TensorSpec((), "int64"), isolate=True
     ):
         got.append(int(x))
-except sw.errors.WorkerDied as error:
+except (sw.errors.WorkerDied, MemoryError) as error:
     said = [str(error), error.index, error.line]
 print(json.dumps([got, said]))
 """
 
 
-def in_group(code: str, limit: int) -> Any:
+def in_group(code: str, limit: int, **environment: str) -> Any:
     """What a program prints that may hold so many bytes with all its children."""
     from tests.ceiling.harness import Group
 
@@ -234,6 +234,7 @@ def in_group(code: str, limit: int) -> Any:
         done = subprocess.run(
             [sys.executable, "-c", code],
             preexec_fn=group.enter,
+            env=os.environ | environment,
             capture_output=True,
             text=True,
             timeout=100,
@@ -247,7 +248,7 @@ def in_group(code: str, limit: int) -> Any:
 
 @pytest.mark.cgroup
 def test_one_without_states_ends_with_what_it_delivered_and_the_reason() -> None:
-    got, said = in_group(LEAKS, (130 + 512) * MIB)
+    got, said = in_group(LEAKS, (130 + 512) * MIB, SPILLWAY_GUARD="0")
     assert got == list(range(len(got)))
     assert len(got) >= 30
     text, index, line = said
@@ -255,6 +256,18 @@ def test_one_without_states_ends_with_what_it_delivered_and_the_reason() -> None
     assert "for want of memory" in text
     assert "state_dict()" in text
     assert "Spillway held" in text
+    assert line
+
+
+@pytest.mark.cgroup
+def test_one_that_leaks_arrays_gets_a_memory_error_before_its_worker_is_killed() -> None:
+    got, said = in_group(LEAKS, (130 + 512) * MIB)
+    assert got == list(range(len(got)))
+    assert len(got) >= 30
+    text, index, line = said
+    assert index == len(got)
+    assert "an array of 9.54 MiB does not fit" in text
+    assert "line 9, in gen" in text
     assert line
 
 

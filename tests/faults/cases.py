@@ -216,8 +216,8 @@ def shared_cgroup() -> str:
     got, errors = consume(sw.Dataset.range(10).map(leak, isolate=True))
     (error,) = errors
     assert [int(x) for x in got] == [0, 1, 2, 3, 4, 6, 7, 8, 9] and notebook.all()
-    assert isinstance(error, sw.errors.WorkerDied) and "want of memory" in str(error)
-    return f"the worker died, the notebook lives, 9 of 9 others. {said(error)}"
+    assert isinstance(error, MemoryError) and "kept the process alive" in str(error)
+    return f"a MemoryError with the {named(error, index=5)}; nothing died, 9 of 9 others"
 
 
 def through_workers() -> str:
