@@ -88,6 +88,34 @@ def test_numbers_and_devices_that_cannot_be_are_refused(make: Any, text: str) ->
         Dataset.range(2).apply(make())
 
 
+@pytest.mark.parametrize("calls", [1, 4])
+def test_map_and_batch_fails_once_a_batch(calls: int) -> None:
+    """Batches and classes as TensorFlow 2.21 gave them."""
+
+    def some(x: Any) -> Any:
+        if int(x) in (3, 4, 7):
+            raise ValueError(f"bad {int(x)}")
+        return x
+
+    both = experimental.map_and_batch(some, 3, num_parallel_calls=calls)
+    ds = Dataset.range(11).apply(both)
+    it = iter(ds)
+    assert next(it).numpy().tolist() == [0, 1, 2]
+    with pytest.raises(tf.errors.OpError, match="bad 3"):
+        next(it)
+    state = it.save()
+    with pytest.raises(tf.errors.OpError, match="bad 7"):
+        next(it)
+    assert [batch.numpy().tolist() for batch in it] == [[9, 10]]
+    audit = it.audit()
+    assert (audit.delivered, audit.failed, audit.dropped, audit.total) == (5, 3, 3, 11)
+    again = iter(ds)
+    again.restore(state)
+    with pytest.raises(tf.errors.OpError, match="bad 7"):
+        next(again)
+    assert [batch.numpy().tolist() for batch in again] == [[9, 10]]
+
+
 def test_map_and_batch_takes_one_kind_of_parallelism() -> None:
     with pytest.raises(ValueError, match="allows only one of"):
         experimental.map_and_batch(lambda x: x, 2, num_parallel_batches=1, num_parallel_calls=1)

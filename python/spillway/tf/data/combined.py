@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from spillway.building import AUTOTUNE
+from spillway.building import AUTOTUNE, make
 from spillway.errors import InvalidArgumentError
 from spillway.options import Options
 from spillway.tf.data.dataset import Dataset
@@ -42,7 +42,7 @@ def map_and_batch(
     drop_remainder: bool = False,
     num_parallel_calls: int | None = None,
 ) -> Transformation:
-    """`map(map_func)`, then `batch(batch_size)`.
+    """`map(map_func)`, then `batch(batch_size)`; a batch fails as a whole, with its first error.
 
     >>> import spillway.tf as tf
     >>> both = tf.data.experimental.map_and_batch(lambda x: x + 1, 2)
@@ -62,7 +62,8 @@ def map_and_batch(
         _require(batch_size > 0, "batch_size must be greater than zero.")
         _require(calls > 0 or calls == AUTOTUNE, "num_parallel_calls must be greater than zero.")
         mapped: Any = dataset.map(map_func, calls)
-        batched: Dataset = mapped.batch(batch_size, drop_remainder)
+        together = make("fail_together", [int(batch_size)], [mapped], None)
+        batched: Dataset = Dataset(together._node).batch(batch_size, drop_remainder)
         return batched
 
     return transform
