@@ -273,6 +273,21 @@ def test_what_was_asked_for_is_given_back() -> None:
     assert held() <= before
 
 
+@pytest.mark.parametrize("cached", [False, True])
+def test_behind_a_wrong_cardinality_only_what_is_missing_is_refused(cached: bool) -> None:
+    """What TensorFlow 2.21 answers, without the cache."""
+    source = numbers(5).cache() if cached else numbers(5)
+    few, many = source.assert_cardinality(10), source.assert_cardinality(3)
+    assert [int(few[i]) for i in (0, 4)] == [0, 4]
+    with pytest.raises(sw.errors.FailedPreconditionError, match="10 elements but index 5 could"):
+        few[5]
+    with pytest.raises(sw.errors.OutOfRangeError):
+        few[10]
+    assert int(many[2]) == 2
+    with pytest.raises(sw.errors.OutOfRangeError):
+        many[3]
+
+
 def test_an_element_that_does_not_fit_is_a_typed_error_and_the_next_is_served() -> None:
     ds = numbers(4).map(lambda x: np.zeros((1 + 99 * (int(x) % 2)) << 17)).batch(1)
     with sw.configure(memory_limit="32MiB"):

@@ -69,6 +69,40 @@ class AssertCardinalityIterator final : public Iterator {
   bool over_ = false;
 };
 
+// Elements that are there are handed out, whatever their number: only a pass counts them.
+class AssertCardinalityIndexed final : public Indexed {
+ public:
+  AssertCardinalityIndexed(const OpenContext& context, IndexedPtr input)
+      : Indexed(context),
+        input_(std::move(input)),
+        expected_(node().cardinality()),
+        available_(node().inputs()[0]->cardinality()) {}
+
+ protected:
+  Result<Chunk> fetch(std::span<const std::int64_t> indices) override {
+    for (const std::int64_t index : indices) {
+      if (available_ >= 0 && index >= available_) return missing(out_of_range(index, available_));
+    }
+    Result<Chunk> rows = input_->at(indices);
+    if (!rows.ok() && rows.error().code() == Code::kOutOfRange) return missing(rows.error());
+    return rows;
+  }
+
+ private:
+  Status missing(const Status& why) const {
+    Status status =
+        Status::error(ErrorKind::kUser, Code::kFailedPrecondition,
+                      "Input dataset was expected to contain ", elements_in_words(expected_),
+                      " but index ", why.info().index, " could not be retrieved: ", why.message());
+    status.edit().index = why.info().index;
+    return status;
+  }
+
+  const IndexedPtr input_;
+  const std::int64_t expected_;
+  const std::int64_t available_;  // the input's cardinality
+};
+
 constexpr ParamDef kParams[] = {
     {"expected_cardinality", ParamType::kInt, "", "how many elements there must be"},
 };
@@ -91,10 +125,8 @@ extern constexpr OperatorDef assert_cardinality_operator{
       return IteratorPtr(std::make_unique<AssertCardinalityIterator>(context, std::move(input)));
     },
     .index = [](const OpenContext& context) -> Result<IndexedPtr> {
-      const std::int64_t expected = context.node().cardinality();
-      const std::int64_t n = context.node().inputs()[0]->cardinality();
-      if (n != kUnknownCount && n != expected) return wrong_count(expected, " but contains ", n);
-      return context.index_input(0);
+      SW_ASSIGN(IndexedPtr input, context.index_input(0));
+      return IndexedPtr(std::make_unique<AssertCardinalityIndexed>(context, std::move(input)));
     }};
 
 }  // namespace spillway
