@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import numpy as np
 import pytest
 
 import spillway.tf as tf
@@ -167,3 +168,35 @@ def test_many_threads_share_an_iterator() -> None:
     for thread in threads:
         thread.join()
     assert sorted(seen) == list(range(1, 2001))
+
+
+def test_a_python_function_becomes_an_op_by_a_decorator() -> None:
+    given: list[type] = []
+
+    @tf.numpy_function(Tout=tf.int64)
+    def more(a: Any) -> Any:
+        """One more."""
+        given.append(type(a))
+        return a + 1
+
+    @tf.py_function(Tout=[tf.int64, tf.string])
+    def both(a: Any) -> Any:
+        return a * 2, tf.strings.as_string(a)
+
+    assert (more.__name__, more.__doc__) == ("more", "One more.")
+    assert more(tf.constant(1, tf.int64)).numpy() == 2
+    assert issubclass(given[0], np.ndarray | np.generic)
+    assert [x.numpy() for x in both(tf.constant(3, tf.int64))] == [6, b"3"]
+    made = Dataset.range(3).map(lambda x: both(more(x)))
+    assert made.element_spec == (tf.TensorSpec(None, tf.int64), tf.TensorSpec(None, tf.string))
+    assert [(int(a), b.numpy()) for a, b in made] == [(2, b"1"), (4, b"2"), (6, b"3")]
+
+
+@pytest.mark.parametrize("op", [tf.numpy_function, tf.py_function])
+def test_a_python_op_says_which_argument_is_missing(op: Any) -> None:
+    with pytest.raises(TypeError, match="Missing required argument: 'Tout'"):
+        op(lambda a: a, [1])
+    with pytest.raises(TypeError, match="Missing argument `inp`"):
+        op(lambda a: a, Tout=tf.int32)
+    with pytest.raises(TypeError, match="Don't set the `inp` argument"):
+        op(inp=[1], Tout=tf.int32)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,37 @@ def _one(value: Any, dtype: Any) -> Any:
     return to_tensor(value, wanted.name)
 
 
+def _decorator(op: Any, func: Any, inp: Any, types: Any) -> Any:
+    """What `op` is without a function: a decorator. None: there is one to call now."""
+    name = f"tf.{op.__name__}"
+    if types is None:
+        raise TypeError(
+            f"Missing required argument: 'Tout'. Pass the types of the results, "
+            f"`{name}(func, inp, Tout)`; as a decorator by name: `@{name}(Tout=...)`"
+        )
+    if func is not None:
+        if inp is None:
+            raise TypeError(
+                f"Missing argument `inp`: `{name}` needs the list of arguments of the function, "
+                "unless it is used as a decorator (`func=None`)"
+            )
+        return None
+    if inp is not None:
+        raise TypeError(
+            f"Don't set the `inp` argument when using {name} as a decorator (`func=None`): the "
+            "arguments are those of each call"
+        )
+
+    def decorate(function: Any) -> Any:
+        @functools.wraps(function)
+        def called_with(*args: Any) -> Any:
+            return op(function, args, types)
+
+        return called_with
+
+    return decorate
+
+
 def numpy_function(
     func: Any = None, inp: Any = None, Tout: Any = None, stateful: bool = True, name: Any = None
 ) -> Any:
@@ -94,7 +126,17 @@ def numpy_function(
 
     >>> numpy_function(lambda a: a + 1, [to_tensor(1)], "int32")
     Tensor(2, shape=(), dtype=int32)
+
+    Without `func` and `inp` it is a decorator:
+
+    >>> @numpy_function(Tout="int32")
+    ... def more(a):
+    ...     return a + 1
+    >>> more(to_tensor(1))
+    Tensor(2, shape=(), dtype=int32)
     """
+    if (decorator := _decorator(numpy_function, func, inp, Tout)) is not None:
+        return decorator
     if (stand_in := _stand_in(func, inp, Tout, True)) is not None:
         return stand_in
     arguments = [value.numpy() if is_tensor(value) else to_tensor(value).numpy() for value in inp]
@@ -104,9 +146,13 @@ def numpy_function(
 def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: Any = None) -> Any:
     """Calls `func` with tensors, once; its results are tensors of the types `Tout`.
 
+    Without `func` and `inp` it is a decorator, as `numpy_function` is.
+
     >>> py_function(lambda a: a.numpy() + 1, [to_tensor(1)], "int32")
     Tensor(2, shape=(), dtype=int32)
     """
+    if (decorator := _decorator(py_function, func, inp, Tout)) is not None:
+        return decorator
     if (stand_in := _stand_in(func, inp, Tout, False)) is not None:
         return stand_in
     return _typed(func(*[to_tensor(value) for value in inp]), Tout)
