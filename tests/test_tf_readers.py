@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import spillway as sw
@@ -120,6 +121,46 @@ def test_a_function_that_opens_files_runs_without_python(tmp_path: Path) -> None
 def test_what_names_no_files_is_refused(files: Any, text: str) -> None:
     with pytest.raises(TypeError, match=text):
         tf.data.TFRecordDataset(files)
+
+
+@pytest.mark.parametrize("files", [[], (), np.array([]), np.array([], object)])
+@pytest.mark.parametrize("reads", [None, 2, tf.data.AUTOTUNE])
+def test_no_files_have_no_elements(files: Any, reads: int | None) -> None:
+    assert values(tf.data.TextLineDataset(files, num_parallel_reads=reads)) == []
+    assert values(tf.data.TFRecordDataset(files, num_parallel_reads=reads)) == []
+    fixed = tf.data.FixedLengthRecordDataset(files, 4, num_parallel_reads=reads)
+    assert values(fixed) == []
+    assert fixed.element_spec == tf.TensorSpec([], tf.string)
+
+
+def test_no_files_have_no_elements_in_the_other_front() -> None:
+    assert list(sw.Dataset.text_lines([])) == []
+    assert list(sw.Dataset.tf_record([])) == []
+    assert list(tf.data.experimental.CsvDataset([], [tf.int32])) == []
+
+
+def test_a_tensor_of_no_numbers_names_no_files() -> None:
+    with pytest.raises(TypeError, match=r"must contain `tf\.string` elements\. Got `tf\.float32`"):
+        tf.data.TextLineDataset(tf.constant([]))
+
+
+@pytest.mark.parametrize(("number", "kind"), [(0, ""), (1, "ZLIB"), (2, "GZIP")])
+def test_a_compression_may_be_named_by_tensorflows_number(
+    tmp_path: Path, number: int, kind: str
+) -> None:
+    options = tf.io.TFRecordOptions(number)
+    assert options.compression_type == kind
+    path = written(tmp_path / "a", [b"one", b"two"], options)
+    assert values(tf.data.TFRecordDataset(path, kind)) == [b"one", b"two"]
+    assert Path(path).read_bytes()[:2] == {"": b"\x03\x00", "ZLIB": b"\x78\x9c"}.get(
+        kind, b"\x1f\x8b"
+    )
+
+
+@pytest.mark.parametrize("kind", [3, -1, True, "LZ4"])
+def test_a_compression_that_is_none_is_refused(kind: Any) -> None:
+    with pytest.raises(ValueError, match="Not a valid compression_type"):
+        tf.io.TFRecordOptions(kind)
 
 
 def test_an_error_names_file_offset_and_index_and_the_next_file_follows(tmp_path: Path) -> None:

@@ -62,7 +62,10 @@ def _paths(filenames: Any) -> Any:
                 f"scalars). Got a dataset of element shape {shape!r}."
             )
         return filenames
-    found = to_tensor(_text(filenames))
+    given = _text(filenames)
+    found = to_tensor(given)
+    if found.dtype != string and not is_tensor(given) and 0 in found.shape:
+        found = to_tensor([], "string")  # no files, and so no elements: nothing says otherwise
     if found.dtype != string:
         raise TypeError(
             "The `filenames` argument must contain `tf.string` elements. Got "

@@ -10,6 +10,7 @@ from typing import Any
 
 from spillway import _native, errors, remote
 
+_KINDS = ("", "ZLIB", "GZIP")  # as `tf.compat.v1.python_io.TFRecordCompressionType` numbers them
 # What zlib calls the frame of each: its own, or gzip's.
 _WINDOW = {"ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS + 16}
 
@@ -29,7 +30,10 @@ class TFRecordOptions:
         mem_level: int | None = None,
         compression_strategy: int | None = None,
     ) -> None:
-        """`compression_type`: '', 'ZLIB' or 'GZIP'. Buffers and flush_mode need no choice here."""
+        """`compression_type`: '', 'ZLIB' or 'GZIP', or TensorFlow's numbers for them: 0, 1, 2.
+
+        Buffers and flush_mode need no choice here.
+        """
         self.compression_type = _compression(compression_type)
         self.level = zlib.Z_DEFAULT_COMPRESSION if compression_level is None else compression_level
         self.strategy = 0 if compression_strategy is None else compression_strategy
@@ -39,7 +43,9 @@ class TFRecordOptions:
 def _compression(kind: Any) -> str:
     if isinstance(kind, TFRecordOptions):
         return kind.compression_type
-    if kind not in (None, "", "ZLIB", "GZIP"):
+    if isinstance(kind, int) and not isinstance(kind, bool) and 0 <= kind < len(_KINDS):
+        return _KINDS[kind]
+    if kind is not None and kind not in _KINDS:
         raise ValueError(f'Not a valid compression_type: "{kind}"')
     return kind or ""
 

@@ -151,7 +151,10 @@ Result<IteratorPtr> open_file_rows(const OpenContext& context, ReadRows read, bo
 
 Result<std::vector<std::string>> files_param(const Node& node, std::string_view name) {
   const ElementPtr value = node.element_param(name);
-  if (value == nullptr || value->values.size() != 1 || value->values[0].dtype() != DType::kString) {
+  const bool one = value != nullptr && value->values.size() == 1;
+  // An empty list has no type of its own.
+  if (one && value->values[0].count() == 0) return std::vector<std::string>();
+  if (!one || value->values[0].dtype() != DType::kString) {
     Status status = invalid_argument(node.op().name, ": `", name, "` must be a string or several");
     status.edit().type = "TypeError";
     return status;
