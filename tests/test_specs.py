@@ -37,7 +37,7 @@ def test_one_dtype_of_each_name_with_tensorflows_number_and_size() -> None:
         facts = (d.as_datatype_enum, d.size, d.is_integer, d.is_floating, d.is_numeric)
         assert facts == tuple(int(n) for n in numbers), name
         assert (repr(d), str(d), d == name, dtypes.as_dtype(name) is d) == (
-            f"spillway.{name}",
+            f"tf.{name}",
             name,
             True,
             True,
@@ -140,9 +140,11 @@ def test_what_is_no_shape_is_refused(given: Any, error: type[Exception]) -> None
 
 
 def test_specs_print_compare_and_hash() -> None:
-    assert repr(Spec([None, 3], "int64")) == "TensorSpec(shape=(None, 3), dtype=int64)"
+    assert (
+        repr(Spec([None, 3], "int64")) == "TensorSpec(shape=(None, 3), dtype=tf.int64, name=None)"
+    )
     assert repr(Spec(None, "string", "q")) == (
-        "TensorSpec(shape=<unknown>, dtype=string, name='q')"
+        "TensorSpec(shape=<unknown>, dtype=tf.string, name='q')"
     )
     assert Spec([2]).dtype is dtypes.float32
     assert Spec([2], "int32") == Spec((2,), np.int32)
@@ -289,3 +291,33 @@ def test_packing_the_wrong_number_is_refused() -> None:
 @pytest.mark.parametrize("module", [dtypes, nest, specs], ids=lambda m: m.__name__)
 def test_examples_in_the_docs(module: Any) -> None:
     assert doctest.testmod(module).failed == 0
+
+
+def test_specs_read_as_tensorflow_writes_them() -> None:
+    """The texts on the right were printed by TensorFlow 2.21."""
+    number = "TensorSpec(shape=(), dtype=tf.float32, name=None)"
+    recorded = {
+        dtypes.int32: "tf.int32",
+        Spec([2, None], "string", "x"): "TensorSpec(shape=(2, None), dtype=tf.string, name='x')",
+        specs.DatasetSpec(Spec([])): f"DatasetSpec({number}, TensorShape([]))",
+        specs.DatasetSpec(
+            (Spec([]), None), [2]
+        ): f"DatasetSpec(({number}, None), TensorShape([2]))",
+        specs.OptionalSpec(Spec([])): f"OptionalSpec({number},)",
+    }
+    assert [repr(spec) for spec in recorded] == list(recorded.values())
+
+
+def test_a_none_inside_a_dataset_spec_is_a_leaf_like_others() -> None:
+    none, number = specs.DatasetSpec({"a": None}), specs.DatasetSpec({"a": Spec([])})
+    assert none.is_subtype_of(none)
+    assert none.is_compatible_with(none)
+    assert none.most_specific_common_supertype([none]) == none
+    assert not none.is_subtype_of(number)
+    assert not number.is_subtype_of(none)
+    assert not number.is_compatible_with(none)
+    assert number.most_specific_common_supertype([none]) is None
+    mixed = [specs.DatasetSpec((None, Spec([n]))) for n in (2, 3)]
+    joined = mixed[0].most_specific_common_supertype(mixed[1:])
+    assert joined == specs.DatasetSpec((None, Spec([None])))
+    assert specs.OptionalSpec(None).is_subtype_of(specs.OptionalSpec(None))

@@ -233,7 +233,9 @@ def test_a_padding_value_must_be_a_scalar() -> None:
 def test_padded_shapes_may_be_integers_of_any_width_but_no_fractions() -> None:
     ds = rows_of_their_length(3).padded_batch(2, tf.constant([3], tf.int32))
     assert ds.element_spec == tf.TensorSpec([None, 3], tf.int64)
-    with pytest.raises(TypeError, match=r"must be a `tf\.int64` vector tensor, but its type was"):
+    with pytest.raises(
+        TypeError, match=r"must be a `tf\.int64` vector tensor, but its element type was"
+    ):
         rows_of_their_length().padded_batch(2, tf.constant([3.0]))
 
 

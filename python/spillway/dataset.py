@@ -69,7 +69,7 @@ class Dataset(FileSources, HandOver, Inspection, Operators):
 
         >>> import spillway as sw
         >>> sw.Dataset.range(3).batch(2).element_spec
-        TensorSpec(shape=(None,), dtype=int64)
+        TensorSpec(shape=(None,), dtype=tf.int64, name=None)
         """
         structure = self._node.structure
         return None if structure is None else from_structure(structure)

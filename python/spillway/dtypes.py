@@ -2,7 +2,7 @@
 """Element types, named as TensorFlow names them.
 
 >>> int64 == "int64", int64.size, as_dtype(float)
-(True, 8, spillway.float32)
+(True, 8, tf.float32)
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class DType:
         """The type of the real part.
 
         >>> complex64.real_dtype
-        spillway.float32
+        tf.float32
         """
         return {"complex64": float32, "complex128": float64}.get(self.name, self)
 
@@ -166,7 +166,7 @@ class DType:
         return self.as_datatype_enum
 
     def __repr__(self) -> str:
-        return f"spillway.{self.name}"
+        return f"tf.{self.name}"
 
     def __str__(self) -> str:
         return self.name
@@ -233,7 +233,7 @@ def from_numpy(dtype: Any) -> DType:
     """The DType of a `numpy.dtype`; TypeError where TensorFlow has none.
 
     >>> from_numpy(np.dtype("int16"))
-    spillway.int16
+    tf.int16
     """
     found = _FROM_NUMPY.get(dtype)
     if found is not None:
@@ -248,14 +248,14 @@ def from_numpy(dtype: Any) -> DType:
     if dtype.type.__module__.startswith("ml_dtypes") and dtype.name in _BY_NAME:
         _FROM_NUMPY[dtype] = _BY_NAME[dtype.name]
         return _BY_NAME[dtype.name]
-    raise TypeError(f"Cannot convert the argument `type_value`: {dtype!r} to a DType.")
+    raise TypeError(f"Cannot convert the argument `type_value`: {dtype!r} to a TensorFlow DType.")
 
 
 def as_dtype(value: Any) -> DType:
     """The DType that a name, a NumPy type, a Python type or TensorFlow's number stands for.
 
     >>> as_dtype("half"), as_dtype(np.uint8), as_dtype(np.dtype("U3")), as_dtype(9)
-    (spillway.float16, spillway.uint8, spillway.string, spillway.int64)
+    (tf.float16, tf.uint8, tf.string, tf.int64)
     """
     if isinstance(value, DType):
         return value
@@ -280,5 +280,7 @@ def as_dtype(value: Any) -> DType:
         name = getattr(value, "name", None)
         found = _BY_NAME.get(name) if isinstance(name, str) else None
     if found is None:
-        raise TypeError(f"Cannot convert the argument `type_value`: {value!r} to a DType.")
+        raise TypeError(
+            f"Cannot convert the argument `type_value`: {value!r} to a TensorFlow DType."
+        )
     return found

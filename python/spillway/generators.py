@@ -151,7 +151,9 @@ def declared(output_types: Any, output_shapes: Any, output_signature: Any) -> An
             raise TypeError("`output_shapes` needs `output_types`")
         return None
     if isinstance(output_types, list):
-        raise TypeError(f"Cannot convert value {output_types} to a TensorFlow DType.")
+        raise TypeError(
+            f"Cannot convert the argument `type_value`: {output_types} to a TensorFlow DType."
+        )
     if output_shapes is None:
         return to_structure(
             nest.map_structure(lambda t: TensorSpec(None, as_dtype(t)), output_types)

@@ -80,7 +80,7 @@ def _shape(part: Any, leaf: TensorSpec) -> Any:
         array = np.asarray(part)
         if array.dtype.kind not in "iu":
             raise TypeError(
-                f"Padded shape {part} must be a `tf.int64` vector tensor, but its type was "
+                f"Padded shape {part} must be a `tf.int64` vector tensor, but its element type was "
                 f"{array.dtype}."
             )
         if array.ndim != 1:

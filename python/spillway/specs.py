@@ -2,7 +2,7 @@
 """What elements look like: the leaves of `Dataset.element_spec`.
 
 >>> TensorSpec([None, 3], "int64")
-TensorSpec(shape=(None, 3), dtype=int64)
+TensorSpec(shape=(None, 3), dtype=tf.int64, name=None)
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class TypeSpec:
 
         >>> a, b = TensorSpec([2, 3], "int32"), TensorSpec([5, 3], "int32")
         >>> a.most_specific_common_supertype([b])
-        TensorSpec(shape=(None, 3), dtype=int32)
+        TensorSpec(shape=(None, 3), dtype=tf.int32, name=None)
         """
         found: TypeSpec | None = self
         for other in others:
@@ -112,7 +112,7 @@ class TensorSpec(TypeSpec):
 
     >>> spec = TensorSpec((None, 3), "float32", name="x")
     >>> spec.shape, spec.dtype, spec.name
-    (TensorShape([None, 3]), spillway.float32, 'x')
+    (TensorShape([None, 3]), tf.float32, 'x')
     >>> spec.is_compatible_with(TensorSpec([2, 3], "float32"))
     True
     """
@@ -134,7 +134,7 @@ class TensorSpec(TypeSpec):
 
         >>> import numpy as np
         >>> TensorSpec.from_tensor(np.zeros((2, 3), "int8"))
-        TensorSpec(shape=(2, 3), dtype=int8)
+        TensorSpec(shape=(2, 3), dtype=tf.int8, name=None)
         """
         return cls(tensor.shape, tensor.dtype, name)
 
@@ -184,8 +184,7 @@ class TensorSpec(TypeSpec):
         return self.shape, self.dtype, self.name
 
     def __repr__(self) -> str:
-        name = "" if self.name is None else f", name={self.name!r}"
-        return f"TensorSpec(shape={self.shape}, dtype={self.dtype.name}{name})"
+        return f"TensorSpec(shape={self.shape}, dtype={self.dtype!r}, name={self.name!r})"
 
 
 class _WrapperSpec(TypeSpec):
@@ -225,28 +224,37 @@ class _WrapperSpec(TypeSpec):
         )
 
     def _compare(self, other: Any, test: Any) -> bool:
-        try:
-            assert_same_structure(self.element_spec, other)
-        except (TypeError, ValueError):
-            return False
-        pairs = zip(flatten(self.element_spec), flatten(other), strict=True)
-        return all(test(a, b) for a, b in pairs)
+        pairs = _pairs(self.element_spec, other)
+        return pairs is not None and all(test(a, b) for a, b in pairs)
 
-    def _join_elements(self, other: _WrapperSpec) -> list[TypeSpec] | None:
-        try:
-            assert_same_structure(self.element_spec, other.element_spec)
-        except (TypeError, ValueError):
+    def _join_elements(self, other: _WrapperSpec) -> list[TypeSpec | None] | None:
+        pairs = _pairs(self.element_spec, other.element_spec)
+        if pairs is None:
             return None
-        pairs = zip(flatten(self.element_spec), flatten(other.element_spec), strict=True)
         joined = [a.most_specific_common_supertype([b]) for a, b in pairs]
-        return None if None in joined else joined
+        if None in joined:
+            return None
+        own = flatten(self.element_spec)
+        return [None if leaf is None else spec for leaf, spec in zip(own, joined, strict=True)]
+
+
+def _pairs(first: Any, second: Any) -> list[tuple[TypeSpec, TypeSpec]] | None:
+    """The leaves of two specs side by side, None as its spec; None where their forms differ."""
+    try:
+        assert_same_structure(first, second)
+    except (TypeError, ValueError):
+        return None
+    return [
+        (_NONE if a is None else a, _NONE if b is None else b)
+        for a, b in zip(flatten(first), flatten(second), strict=True)
+    ]
 
 
 class DatasetSpec(_WrapperSpec):
     """A dataset as a component of an element, such as one of `Dataset.window`.
 
     >>> DatasetSpec(TensorSpec([], "int32"))
-    DatasetSpec(TensorSpec(shape=(), dtype=int32))
+    DatasetSpec(TensorSpec(shape=(), dtype=tf.int32, name=None), TensorShape([]))
     """
 
     __slots__ = ("dataset_shape",)
@@ -278,15 +286,14 @@ class DatasetSpec(_WrapperSpec):
         return self.element_spec, self.dataset_shape
 
     def __repr__(self) -> str:
-        shape = "" if self.dataset_shape == () else f", {self.dataset_shape}"
-        return f"DatasetSpec({self.element_spec!r}{shape})"
+        return f"DatasetSpec({self.element_spec!r}, {self.dataset_shape!r})"
 
 
 class OptionalSpec(_WrapperSpec):
     """A value that may be absent.
 
     >>> OptionalSpec(TensorSpec([], "int32"))
-    OptionalSpec(TensorSpec(shape=(), dtype=int32))
+    OptionalSpec(TensorSpec(shape=(), dtype=tf.int32, name=None),)
     """
 
     __slots__ = ()
@@ -307,7 +314,7 @@ class OptionalSpec(_WrapperSpec):
         return (self.element_spec,)
 
     def __repr__(self) -> str:
-        return f"OptionalSpec({self.element_spec!r})"
+        return f"OptionalSpec({self.element_spec!r},)"
 
 
 class NoneSpec(TypeSpec):
@@ -335,3 +342,6 @@ class NoneSpec(TypeSpec):
 
     def __repr__(self) -> str:
         return "NoneSpec()"
+
+
+_NONE = NoneSpec()

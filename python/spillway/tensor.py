@@ -32,7 +32,7 @@ class Tensor(_native.Tensor):
 
     >>> x = Tensor(np.array([1, 2, 3]))
     >>> x.dtype, x.shape, x[1:].numpy(), np.sqrt(x[:1])
-    (spillway.int64, TensorShape([3]), array([2, 3]), array([1.]))
+    (tf.int64, TensorShape([3]), array([2, 3]), array([1.]))
     >>> x + 1.5
     Traceback (most recent call last):
     spillway.errors.InvalidArgumentError[TypeError]: a float cannot become int64: 1.5
@@ -291,7 +291,7 @@ def convert_to_tensor(value: Any, dtype: Any = None) -> Tensor:
     (Tensor(7, shape=(), dtype=int32), Tensor([1.5 2. ], shape=(2,), dtype=float32), \
 Tensor(b'\\xc3\\xa9', shape=(), dtype=string))
     >>> convert_to_tensor(np.zeros(2), "float32").dtype
-    spillway.float32
+    tf.float32
     """
     made: Tensor = to_tensor(value, None if dtype is None else as_dtype(dtype).name)
     return made

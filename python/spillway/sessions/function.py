@@ -252,7 +252,7 @@ class ConcreteFunction:
 
     >>> concrete = function(lambda x: x + 1).get_concrete_function(TensorSpec([None], "int32"))
     >>> concrete(to_tensor([1, 2])).numpy().tolist(), concrete.structured_input_signature[0]
-    ([2, 3], (TensorSpec(shape=(None,), dtype=int32),))
+    ([2, 3], (TensorSpec(shape=(None,), dtype=tf.int32, name=None),))
     """
 
     def __init__(self, function: Function, args: Any, kwargs: Any) -> None:

@@ -14,7 +14,7 @@ def type_spec_from_value(value: Any) -> TypeSpec:
     """The spec of a tensor, of what can become one, or of a dataset, an Optional or an iterator.
 
     >>> type_spec_from_value([1, 2])
-    TensorSpec(shape=(2,), dtype=int32)
+    TensorSpec(shape=(2,), dtype=tf.int32, name=None)
     """
     if value is None:
         return NoneSpec()

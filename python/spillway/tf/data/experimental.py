@@ -241,7 +241,7 @@ def get_structure(dataset_or_iterator: Any) -> Any:
 
     >>> import spillway.tf as tf
     >>> tf.data.experimental.get_structure(iter(tf.data.Dataset.range(3)))
-    TensorSpec(shape=(), dtype=int64)
+    TensorSpec(shape=(), dtype=tf.int64, name=None)
     """
     if not isinstance(dataset_or_iterator, Dataset | Iterator):
         raise TypeError(

@@ -181,7 +181,7 @@ class IteratorSpec(TypeSpec):
 
     >>> import spillway.tf as tf
     >>> tf.data.IteratorSpec(tf.TensorSpec([], tf.int64))
-    IteratorSpec(TensorSpec(shape=(), dtype=int64))
+    IteratorSpec(TensorSpec(shape=(), dtype=tf.int64, name=None))
     """
 
     __slots__ = ("element_spec",)

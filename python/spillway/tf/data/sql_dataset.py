@@ -88,7 +88,9 @@ def _text(value: Any, name: str) -> str:
 
 def _dtype(given: Any) -> Any:
     if given is None or isinstance(given, TensorSpec | list):
-        raise TypeError(f"Cannot convert the argument `type_value`: {given!r} to a DType.")
+        raise TypeError(
+            f"Cannot convert the argument `type_value`: {given!r} to a TensorFlow DType."
+        )
     return as_dtype(given)
 
 
