@@ -276,7 +276,7 @@ def test_a_saved_iterator_goes_on_in_an_equal_pipeline(cut: int) -> None:
 
 def test_another_pipelines_state_is_refused() -> None:
     state = iter(sw.Dataset.range(3)).save()
-    with pytest.raises(sw.errors.InvalidArgumentError, match="another pipeline"):
+    with pytest.raises(sw.errors.NotFoundError, match="another pipeline"):
         iter(sw.Dataset.range(4)).restore(state)
 
 
@@ -356,6 +356,35 @@ def test_a_dropped_iterator_closes_its_generator() -> None:
     next(it)
     del it
     assert closed.wait(10)
+
+
+@pytest.mark.parametrize("read_ahead", [True, False])
+@pytest.mark.parametrize("buffered", [0, 3])
+def test_a_pass_that_has_ended_gives_back_its_generator(read_ahead: bool, buffered: int) -> None:
+    released = threading.Event()
+
+    class Endless:
+        def __iter__(self) -> Any:
+            return self
+
+        def __next__(self) -> int:
+            return 42
+
+        def __del__(self) -> None:
+            released.set()
+
+    ds = sw.Dataset.from_generator(Endless, output_signature=INT)
+    ds = ds.prefetch(buffered).take(2) if buffered else ds.take(2)
+    options = sw.Options()
+    options.experimental_optimization.inject_prefetch = read_ahead
+    it = iter(ds.with_options(options))
+    assert [int(x) for x in it] == [42, 42]
+    assert released.wait(10)
+    state = it.save()  # the pass is still there to be asked
+    assert it.audit().delivered == 2
+    again = iter(ds.with_options(options))
+    again.restore(state)
+    assert list(again) == []
 
 
 def test_a_generator_is_not_read_beyond_what_take_can_use() -> None:

@@ -47,6 +47,11 @@ void Consumer::close() {
   }
   if (!ended_) delivered_ += chunk_origins_.total_weight(handed_);
   chunk_rows_ = handed_ = 0;
+  release();
+}
+
+// What the pass holds: generators, files, threads, guarantees. Its numbers stay.
+void Consumer::release() {
   run_->request_stop();
   ahead_.reset();
   input_.reset();
@@ -84,6 +89,7 @@ Next Consumer::next() {
   if (!next.value()) {
     ended_ = true;
     stop_the_clock();
+    release();
     return next;
   }
   const Chunk& chunk = *next.value();
@@ -146,8 +152,9 @@ Status Consumer::restore(std::string_view state) {
   if (version != kVersion) return invalid_argument("restore: unknown version: ", version);
   SW_RETURN_IF_ERROR(in.get(hash));
   if (static_cast<std::uint64_t>(hash) != run_->root()->hash()) {
-    return invalid_argument("restore: the state was saved by another pipeline; this one is\n",
-                            run_->root()->to_string());
+    return Status::error(ErrorKind::kUser, Code::kNotFound,
+                         "restore: the state was saved by another pipeline; this one is\n",
+                         run_->root()->to_string());
   }
   SW_RETURN_IF_ERROR(in.get(ended));
   if (ended != 0) {

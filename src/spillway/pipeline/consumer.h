@@ -26,7 +26,7 @@ class Consumer {
   Consumer& operator=(const Consumer&) = delete;
 
   // The next rows. All rows of a chunk count as handed out when the next one is asked for; until
-  // then handed_out() says how many were.
+  // then handed_out() says how many were. At the end all that the pass held is given back.
   Next next();
   void handed_out(std::int64_t rows_of_this_chunk) { handed_ = rows_of_this_chunk; }
 
@@ -52,6 +52,7 @@ class Consumer {
   explicit Consumer(std::shared_ptr<Run> run);
   Next pull();
   void stop_the_clock();
+  void release();
   void consider_working_ahead(std::int64_t took_ns, std::int64_t away_ns);
 
   const std::shared_ptr<Run> run_;
