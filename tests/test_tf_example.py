@@ -196,3 +196,32 @@ def test_random_damage_is_read_or_refused() -> None:
         except tf.errors.DataLossError:
             refused += 1
     assert 0 < refused < 3000
+
+
+FIXED, SEQUENCE = tf.io.FixedLenFeature, tf.io.FixedLenSequenceFeature
+
+
+@pytest.mark.parametrize(
+    ("feature", "missing"),
+    [
+        (FIXED((1, 2, 1), tf.float32, [3.0, -3.0]), [[[3.0], [-3.0]]]),
+        (FIXED((2,), tf.float32, [[3.0, -3.0]]), [3.0, -3.0]),
+        (FIXED((2,), tf.float32, [3.0]), None),
+        (FIXED((2,), tf.float32, 5.0), None),
+        (SEQUENCE((), tf.float32, True, [7.0]), [7.0, 7.0]),
+        (SEQUENCE((2,), tf.float32, True, 7.0), [[7.0, 7.0]]),
+        (SEQUENCE((2, 1), tf.float32, True, []), None),
+        (SEQUENCE((2,), tf.float32, True, [7.0, 8.0]), None),
+    ],
+)
+def test_a_default_is_reshaped_to_what_it_stands_for(feature: Any, missing: Any) -> None:
+    """What TensorFlow 2.21 gave; None: it refused."""
+    there = Example(
+        features=Features(feature={"a": Feature(float_list=FloatList(value=[1.0, 2.0]))})
+    )
+    records = [Example().SerializeToString(), there.SerializeToString()]
+    if missing is None:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Input to reshape is a tensor"):
+            tf.io.parse_example(records, {"a": feature})
+    else:
+        assert tf.io.parse_example(records, {"a": feature})["a"].numpy().tolist()[0] == missing

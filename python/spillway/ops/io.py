@@ -90,9 +90,15 @@ class _Described:
         else:
             self.defaults.append(len(self.values))
             value = to_tensor(feature.default_value, dtype.name)
-            if not sequence and value.shape.num_elements() != math.prod(dims):
-                refuse("ValueError", f"{name}: the default must fill {dims}: {value.shape}")
-            self.values.append(value)
+            shape = [] if sequence else dims  # a sequence is filled up with one value
+            if value.shape.num_elements() != math.prod(shape):
+                refuse(
+                    "ValueError",
+                    f"{name}: the default must fill {shape}. Input to reshape is a tensor with "
+                    f"{value.shape.num_elements()} values, but the requested shape has "
+                    f"{math.prod(shape)}",
+                )
+            self.values.append(call("reshape", value, shape))
 
     def parse(self, op: str, serialized: Any) -> dict[str, Any]:
         made = call(
