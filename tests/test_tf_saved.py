@@ -204,6 +204,8 @@ def test_checkpoint_args_are_refused_by_name(tmp_path: Path) -> None:
         Dataset.range(3).save(tmp_path, checkpoint_args={"checkpoint": 1})
     with pytest.raises(tf.errors.UnimplementedError, match="checkpoint_args"):
         Dataset.range(3).save(tmp_path, checkpoint_args={"directory": "x"})
+    with pytest.raises(TypeError, match="unexpected keyword arguments: \\['often'\\]"):
+        Dataset.range(3).save(tmp_path, checkpoint_args={"directory": "x", "often": 1})
 
 
 def test_the_older_names_warn(tmp_path: Path) -> None:

@@ -15,6 +15,13 @@ from spillway.tensor_convert import is_tensor
 if TYPE_CHECKING:
     from spillway.dataset import Dataset
 
+# What TensorFlow hands to `tf.train.CheckpointManager`.
+_MANAGER = frozenset(
+    (
+        "directory", "max_to_keep", "keep_checkpoint_every_n_hours", "checkpoint_name",
+        "step_counter", "checkpoint_interval", "init_fn", "last_checkpoint_step",
+    )
+)  # fmt: skip
 # More shards than there can be: whatever wrote them, they are read by turns in the order written.
 _ALL_SHARDS = 1 << 16
 
@@ -51,6 +58,9 @@ def refuse_checkpoints(checkpoint_args: Any) -> None:
         raise ValueError(
             "'Invalid `checkpoint_args`. `checkpoint_args` are not allowed to include 'checkpoint'."
         )
+    unknown = sorted(set(checkpoint_args) - _MANAGER)
+    if unknown:
+        raise TypeError(f"CheckpointManager got unexpected keyword arguments: {unknown}")
     raise errors.UnimplementedError(
         None,
         None,
