@@ -59,3 +59,17 @@ def test_a_position_within_datasets_of_a_list_is_restored() -> None:
     again = iter(build())
     again.restore(it.save())
     assert values(again) == [1, 2]
+
+
+def test_a_variable_that_sizes_an_inner_dataset_is_read_for_every_element() -> None:
+    """It had the value of the moment when the stage was written; TensorFlow 2.21 reads it anew."""
+    v = tf.Variable(2, dtype=tf.int64)
+    repeated = Dataset.range(2).flat_map(lambda x: Dataset.from_tensors(x).repeat(v))
+    taken = Dataset.range(2).interleave(lambda x: Dataset.range(100).take(v).batch(v))
+    made = Dataset.range(2).flat_map(lambda x: Dataset.from_tensors(v))
+    v.assign(3)
+    assert [int(x) for x in repeated] == [0, 0, 0, 1, 1, 1]
+    assert [x.numpy().tolist() for x in taken] == [[0, 1, 2], [0, 1, 2]]
+    assert [int(x) for x in made] == [3, 3]
+    v.assign(0)
+    assert [int(x) for x in repeated] == []

@@ -13,7 +13,7 @@ from spillway import nest, opaque
 from spillway.dtypes import int64
 from spillway.symbolic import TraceBreak, stand_in
 from spillway.tensor import Tensor
-from spillway.tensor_convert import refuse, to_array
+from spillway.tensor_convert import is_variable, refuse, to_array
 
 
 class Hole:
@@ -69,6 +69,8 @@ def size(value: Any, op: str, name: str) -> Any:
         return value
     if is_traced(value) and opaque.form() is not None:
         return Hole(value)
+    if is_variable(value) and opaque.form() is not None:
+        raise TraceBreak("makes datasets of the value of a variable")
     must = f"{op}: {name} must be an integer: cannot convert {value!r} to int64"
     if isinstance(value, Tensor):
         if not value.dtype.is_integer:
@@ -93,6 +95,8 @@ def element_parts(value: Any, rows: bool) -> list[tuple[int, Any]]:
         raise TraceBreak(
             "makes datasets of datasets"
         )  # one given would have to be put in its place
+    if any(is_variable(leaf) for leaf in leaves) and opaque.form() is not None:
+        raise TraceBreak("makes datasets of the value of a variable")
     parts = [(i, leaf) for i, leaf in enumerate(leaves) if is_traced(leaf)]
     for _, leaf in parts:
         dims = leaf._dims
