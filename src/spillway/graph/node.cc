@@ -5,6 +5,7 @@
 
 #include "spillway/base/few.h"
 #include "spillway/graph/control.h"
+#include "spillway/graph/infer_outputs.h"
 
 namespace spillway::graph {
 namespace {
@@ -168,12 +169,13 @@ Result<NodePtr> Node::make(const OpDef& op, std::vector<Operand> inputs, Attrs a
   // What two inputs both need was counted twice, and so again with every block of a network.
   if (pending >= kMostPending && !symbolic) pending = 1 + count_pending(inputs);
   Infer infer(specs, constants, shapes, attrs);
-  if (Status status = op.infer(infer); !status.ok()) {
+  if (Status status = infer_outputs(op, infer); !status.ok()) {
     // In TensorFlow a ValueError inside a function, an InvalidArgumentError outside: here both.
     const bool plain = status.info().type.empty() && status.code() == Code::kInvalidArgument;
     if (plain) status.edit().type = "ValueError";
     status.edit().message =
         std::string(op.name) + ": " + status.edit().message + name_operands(inputs);
+    if (status.info().line.empty() && site != nullptr) status.edit().line = site->describe();
     return status;
   }
   auto node = std::make_shared<Made>(op, std::move(inputs), std::move(attrs), std::move(site));

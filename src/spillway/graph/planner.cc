@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "spillway/graph/infer_outputs.h"
 #include "spillway/graph/memory_plan.h"
 #include "spillway/graph/paired.h"
 #include "spillway/graph/plan.h"
@@ -116,7 +117,7 @@ class Planner {
     }
     const OpDef& op = node->op();
     Infer infer(specs, constants, shapes, node->attrs());
-    if (Status status = op.infer(infer); !status.ok()) {
+    if (Status status = infer_outputs(op, infer); !status.ok()) {
       return std::move(status).at(op.name);
     }
     for (const Spec& spec : infer.outputs()) {

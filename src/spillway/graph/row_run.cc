@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "spillway/base/mutant.h"
+#include "spillway/graph/infer_outputs.h"
 #include "spillway/graph/moves.h"
 
 namespace spillway::graph {
@@ -75,7 +76,7 @@ bool RowRun::add(const RowChain::Link& link) {
     shapes.push_back(value == nullptr ? std::nullopt : shape_from(*value));
   }
   Infer infer(linked.inputs, linked.values, shapes, node->attrs());
-  if (!node->op().infer(infer).ok()) return false;
+  if (!infer_outputs(node->op(), infer).ok()) return false;
   linked.outputs = infer.outputs();
   bool fits = linked.outputs[0].shape.rank() == 3 && linked.outputs[0].shape.fully_known();
   switch (link_kind(*node, link.operand)) {

@@ -11,6 +11,7 @@
 #include "spillway/base/workers.h"
 #include "spillway/graph/fold.h"
 #include "spillway/graph/fused.h"
+#include "spillway/graph/infer_outputs.h"
 #include "spillway/graph/transposition.h"
 
 namespace spillway::graph {
@@ -204,7 +205,7 @@ Result<std::vector<Tensor>> run_op(const OpDef& op, std::span<const Tensor> inpu
     shapes.reserve(inputs.size());
     for (const Tensor& input : inputs) shapes.push_back(shape_from(input));
     Infer infer(specs, constants, shapes, attrs);
-    SW_RETURN_IF_ERROR(op.infer(infer));
+    SW_RETURN_IF_ERROR(infer_outputs(op, infer));
     inferred = std::move(infer.outputs());
     known = inferred;
   }

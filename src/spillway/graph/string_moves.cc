@@ -2,11 +2,37 @@
 
 #include <numeric>
 
+#include "spillway/graph/elementwise.h"
+#include "spillway/graph/infer_outputs.h"
 #include "spillway/graph/run_op.h"
 
 namespace spillway::graph {
 
+namespace {
+
+// The operands that are moved are strings, all of them; the letters of others say integers.
+Status check_moved(const Infer& c, const OpDef& plain) {
+  int at = 0;
+  for (const ParamDef& param : plain.params) {
+    const bool listed = param.kind == ParamKind::kTensors;
+    const bool operand =
+        listed || param.kind == ParamKind::kTensor ||
+        (param.kind == ParamKind::kOptional && c.attrs().get_or(param.name, false));
+    if (!operand) continue;
+    const int end = listed ? c.inputs() : at + 1;
+    for (; at < end && at < c.inputs(); ++at) {
+      if (param.type == 'T' && c.input(at).dtype != DType::kString) {
+        return no_kernel(c.input(at).dtype);
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Status infer_moved_strings(Infer& c, const OpDef& plain) {
+  SW_RETURN_IF_ERROR(check_moved(c, plain));
   std::vector<Spec> specs;
   std::vector<const Tensor*> constants;
   std::vector<std::optional<Shape>> shapes;
@@ -17,7 +43,7 @@ Status infer_moved_strings(Infer& c, const OpDef& plain) {
     shapes.push_back(moved ? std::nullopt : c.as_shape(i));
   }
   Infer infer(specs, constants, shapes, c.attrs());
-  SW_RETURN_IF_ERROR(plain.infer(infer));
+  SW_RETURN_IF_ERROR(infer_outputs(plain, infer));
   for (std::size_t i = 0; i < infer.outputs().size(); ++i) {
     c.set(static_cast<int>(i), DType::kString, std::move(infer.outputs()[i].shape));
   }

@@ -8,6 +8,9 @@
 namespace spillway::graph {
 namespace {
 
+// Strides, dilations and paddings up to here add up to sizes without wrapping; TensorFlow's bound.
+constexpr std::int64_t kMostStep = INT32_MAX;
+
 // Two positive integers.
 Status check_pair(std::string_view what, const std::vector<std::int64_t>& pair) {
   if (pair.size() != 2) {
@@ -15,6 +18,7 @@ Status check_pair(std::string_view what, const std::vector<std::int64_t>& pair) 
   }
   for (const std::int64_t n : pair) {
     if (n <= 0) return invalid_argument(what, " must be positive: ", n);
+    if (n > kMostStep) return invalid_argument(what, " must be less than 2^31: ", n);
   }
   return {};
 }
@@ -67,9 +71,11 @@ Result<Windows> windows_of(const Attrs& attrs, const Shape& shape, std::int64_t 
   }
   for (const std::int64_t n : paddings) {
     if (n < 0) return invalid_argument("paddings must not be negative: ", n);
+    if (n > kMostStep) return invalid_argument("paddings must be less than 2^31: ", n);
   }
   for (const std::int64_t n : {height, width}) {
     if (n == 0) return wrong_shape("the window must have items: ", height, " x ", width);
+    if (n > kMostStep) return wrong_shape("the window must be less than 2^31 wide: ", n);
   }
   const bool explicitly = padding == "EXPLICIT";
   const bool ranked = shape.has_rank();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "spillway/tensor/extent.h"
+
 namespace spillway {
 
 Shape::Shape(std::span<const std::int64_t> dims) : rank_(static_cast<int>(dims.size())) {
@@ -19,7 +21,7 @@ bool Shape::fully_known() const {
 
 std::int64_t Shape::count() const {
   std::int64_t n = 1;
-  for (const std::int64_t d : dims()) n *= d;
+  for (const std::int64_t d : dims()) n = saturated_product(n, d);
   return n;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "spillway/tensor/extent.h"
 #include "spillway/tensor/string_rows.h"
 
 namespace spillway {
@@ -96,6 +97,10 @@ bool Tensor::equals(const Tensor& other) const {
 
 Result<Tensor> make_tensor(const AccountPtr& account, DType dtype, const Shape& shape,
                            Buffer::Ask ask) {
+  SW_RETURN_IF_ERROR(check_extent(dtype, shape));
+  if (!shape.fully_known()) {
+    return invalid_argument("Dimensions must be >= 0, found shape ", shape.bracketed());
+  }
   SW_ASSIGN(BufferPtr buffer,
             Buffer::share(account, static_cast<std::size_t>(shape.count()) * size_of(dtype), ask));
   return Tensor(dtype, shape, std::move(buffer));

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "spillway/graph/moves.h"
+#include "spillway/tensor/extent.h"
 
 namespace spillway::graph {
 namespace {
@@ -20,6 +21,10 @@ Status infer(Infer& c) {
   if (weighted && !c.input(1).shape.compatible(c.input(0).shape)) {
     return wrong_shape("weights must have the shape of arr: ", c.input(1).shape.bracketed(),
                        " and ", c.input(0).shape.bracketed());
+  }
+  for (const char* bound : {"minlength", "maxlength"}) {
+    const std::int64_t given = c.attrs().get_or<std::int64_t>(bound, 0);
+    if (given < 0) return invalid_argument(bound, " must be >= 0, got ", given);
   }
   const Shape& in = c.input(0).shape;
   const bool rows = c.attrs().has("axis") && (!in.has_rank() || in.rank() > 1);
@@ -42,7 +47,7 @@ Status compute(Compute& c) {
     if (value < 0) {
       return bad_data(Code::kInvalidArgument, "Input arr must be non-negative!: ", value);
     }
-    bins = std::max(bins, value + 1);
+    bins = std::max(bins, saturated_sum(value, 1));
   }
   bins = std::max(bins, c.attrs.get_or<std::int64_t>("minlength", 0));
   bins = std::min(bins, c.attrs.get_or<std::int64_t>("maxlength", bins));

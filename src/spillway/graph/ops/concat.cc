@@ -2,6 +2,7 @@
 
 #include "spillway/graph/moves.h"
 #include "spillway/graph/string_moves.h"
+#include "spillway/tensor/extent.h"
 
 namespace spillway::graph {
 namespace {
@@ -37,7 +38,7 @@ Status infer(Infer& c) {
     for (std::size_t d = 0; d < dims.size(); ++d) {
       const std::int64_t dim = shape.has_rank() ? shape[static_cast<int>(d)] : kUnknownDim;
       if (d == axis) {
-        dims[d] = dim < 0 || dims[d] < 0 ? kUnknownDim : dims[d] + dim;
+        dims[d] = dim < 0 || dims[d] < 0 ? kUnknownDim : saturated_sum(dims[d], dim);
       } else if (dims[d] == kUnknownDim) {
         dims[d] = dim;
       } else if (dim != kUnknownDim && dim != dims[d]) {

@@ -1,5 +1,6 @@
 #include "spillway/graph/depthwise.h"
 #include "spillway/graph/moves.h"
+#include "spillway/tensor/extent.h"
 
 namespace spillway::graph {
 namespace {
@@ -24,7 +25,7 @@ Status infer(Infer& c) {
   const bool known = channels != kUnknownDim && ranked && filter[3] != kUnknownDim;
   c.set(0, c.input(0).dtype,
         shape_of({in.has_rank() ? in[0] : kUnknownDim, w.down.out, w.across.out,
-                  known ? channels * filter[3] : kUnknownDim}));
+                  known ? saturated_product(channels, filter[3]) : kUnknownDim}));
   return {};
 }
 

@@ -13,6 +13,9 @@ Status infer(Infer& c) {
   SW_RETURN_IF_ERROR(movable(c.input(2)));
   SW_RETURN_IF_ERROR(same_types(c, 2));
   const Shape& in = c.input(0).shape;
+  if (c.input(1).shape.rank() > 0) {
+    return wrong_shape("depth must be a scalar, but got: ", c.input(1).shape.bracketed());
+  }
   std::int64_t depth = kUnknownDim;
   if (const Tensor* value = c.constant(1)) {
     depth = integer_at(value->dtype(), value->data(), 0);

@@ -3,6 +3,7 @@
 
 #include "spillway/graph/moves.h"
 #include "spillway/graph/string_moves.h"
+#include "spillway/tensor/extent.h"
 
 namespace spillway::graph {
 namespace {
@@ -65,7 +66,7 @@ Status infer(Infer& c) {
     }
     if (dims[i] == kUnknownDim) continue;
     SW_RETURN_IF_ERROR(check_mirror(mode, by[2 * i], by[2 * i + 1], dims[i]));
-    dims[i] += by[2 * i] + by[2 * i + 1];
+    dims[i] = saturated_sum(dims[i], saturated_sum(by[2 * i], by[2 * i + 1]));
   }
   c.set(0, c.input(0).dtype, shape_of(dims));
   return {};

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include "spillway/graph/moves.h"
 
@@ -20,7 +21,11 @@ Result<std::int64_t> size_of_range(T start, T limit, T delta) {
     const bool up = delta > T(0);
     const std::uint64_t whole = up ? width : 0 - width;
     const std::uint64_t by = up ? step : 0 - step;
-    return static_cast<std::int64_t>(whole / by + (whole % by != 0 ? 1 : 0));
+    const std::uint64_t items = whole / by + (whole % by != 0 ? 1 : 0);
+    if (items > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+      return invalid_argument("Requires ((limit - start) / delta) <= 2^63");
+    }
+    return static_cast<std::int64_t>(items);
   } else {
     const T size = std::ceil(std::abs((limit - start) / delta));
     if (!(size < T(9.2e18))) return invalid_argument("Requires ((limit - start) / delta) <= 2^63");

@@ -4,6 +4,7 @@
 
 #include "spillway/graph/moves.h"
 #include "spillway/graph/string_moves.h"
+#include "spillway/tensor/extent.h"
 
 namespace spillway::graph {
 namespace {
@@ -49,9 +50,9 @@ Status infer(Infer& c) {
   if (const Tensor* value = c.constant(1)) {
     SW_ASSIGN(const std::vector<std::int64_t> repeats, repeats_of(*value, size));
     if (repeats.size() != 1) {
-      size = std::accumulate(repeats.begin(), repeats.end(), std::int64_t{0});
+      size = std::accumulate(repeats.begin(), repeats.end(), std::int64_t{0}, saturated_sum);
     } else if (size >= 0 || repeats[0] == 0) {
-      size = repeats[0] == 0 ? 0 : size * repeats[0];
+      size = repeats[0] == 0 ? 0 : saturated_product(size, repeats[0]);
     }
   } else if (size != 0) {
     size = kUnknownDim;
@@ -70,7 +71,7 @@ Status compute(Compute& c) {
   if (repeats.size() == 1) repeats.resize(static_cast<std::size_t>(view.axis), repeats[0]);
   std::vector<std::int64_t> dims = dims_of(in.shape());
   dims[static_cast<std::size_t>(axis)] =
-      std::accumulate(repeats.begin(), repeats.end(), std::int64_t{0});
+      std::accumulate(repeats.begin(), repeats.end(), std::int64_t{0}, saturated_sum);
   SW_ASSIGN(Tensor out, c.make(in.dtype(), shape_of(dims)));
   const std::size_t run = static_cast<std::size_t>(view.inner) * size_of(in.dtype());
   const std::byte* from = in.data();

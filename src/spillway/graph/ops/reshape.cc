@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "spillway/graph/op.h"
+#include "spillway/tensor/extent.h"
 
 namespace spillway::graph {
 namespace {
@@ -19,7 +20,7 @@ Status out_of_reach(const Shape& from, const Shape& to) {
   int unknown = 0;
   for (const std::int64_t dim : from.dims()) {
     unknown += dim == kUnknownDim ? 1 : 0;
-    step *= dim == kUnknownDim ? 1 : dim;
+    step = saturated_product(step, dim == kUnknownDim ? 1 : dim);
   }
   const std::int64_t wanted = to.count();
   if (unknown != 1 || (step == 0 ? wanted == 0 : wanted % step == 0)) return {};
@@ -56,7 +57,9 @@ Status infer(Infer& c) {
   const bool one_hole = std::count(dims.begin(), dims.end(), kUnknownDim) == 1;
   if (from.has_rank() && from.fully_known()) {
     std::int64_t known = 1;
-    for (const std::int64_t dim : dims) known *= dim == kUnknownDim ? 1 : dim;
+    for (const std::int64_t dim : dims) {
+      known = saturated_product(known, dim == kUnknownDim ? 1 : dim);
+    }
     const Shape wanted{std::span<const std::int64_t>(dims)};
     if (one_hole) {
       if (known == 0 && from.count() == 0 && c.constant(1) != nullptr) {

@@ -3,15 +3,24 @@
 namespace spillway::graph {
 namespace {
 
+using SizeTypes = Types<std::int32_t, std::int64_t>;
+
 Status infer(Infer& c) {
-  c.set(0, c.attrs().get_or("out_type", DType::kInt32), Shape());
+  const DType type = c.attrs().get_or("out_type", DType::kInt32);
+  if (!is_one_of(SizeTypes(), type)) return no_kernel(type);
+  c.set(0, type, Shape());
   return {};
 }
 
 Status compute(Compute& c) {
   const DType type = c.attrs.get_or("out_type", DType::kInt32);
   SW_ASSIGN(Tensor out, c.make(type, Shape()));
-  put_integer(type, out.mutable_data(), 0, c.inputs[0].shape().count());
+  const std::int64_t items = c.inputs[0].shape().count();
+  if (type == DType::kInt32 && items > INT32_MAX) {
+    return invalid_argument("Number of elements was larger than representable by 32-bit output ",
+                            "type: ", items, ": give out_type=tf.int64");
+  }
+  put_integer(type, out.mutable_data(), 0, items);
   c.outputs.push_back(std::move(out));
   return {};
 }

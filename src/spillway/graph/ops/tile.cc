@@ -1,5 +1,6 @@
 #include "spillway/graph/moves.h"
 #include "spillway/graph/string_moves.h"
+#include "spillway/tensor/extent.h"
 
 namespace spillway::graph {
 namespace {
@@ -36,7 +37,7 @@ Status infer(Infer& c) {
       times = (*c.as_shape(1))[axis];
     }
     if (times == 0) dims[i] = 0;
-    if (in.has_rank() && in[axis] >= 0 && times >= 0) dims[i] = in[axis] * times;
+    if (in.has_rank() && in[axis] >= 0 && times >= 0) dims[i] = saturated_product(in[axis], times);
   }
   c.set(0, c.input(0).dtype, shape_of(dims));
   return {};
