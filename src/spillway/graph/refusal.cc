@@ -10,6 +10,7 @@
 #include "spillway/base/workers.h"
 #include "spillway/graph/fit.h"
 #include "spillway/graph/gemm.h"
+#include "spillway/graph/work.h"
 
 namespace spillway::graph {
 namespace {
@@ -29,20 +30,6 @@ double true_bytes(const Spec& spec) {
 std::string show(double bytes) {
   return bytes < 9e18 ? format_bytes(static_cast<std::size_t>(bytes))
                       : std::string("more than 8 EiB");
-}
-
-// Operations of one node: two for each product of a matmul, else one an item.
-double work_of(const Node& node, const std::vector<Operand>& inputs) {
-  double work = 0;
-  for (const Spec& out : node.outputs()) work += items_of(out.shape);
-  if (node.op().name == "matmul") {
-    const Shape& a = inputs[0].spec().shape;
-    if (a.rank() >= 2) {
-      const int inner = node.attrs().get_or("transpose_a", false) ? a.rank() - 2 : a.rank() - 1;
-      work *= 2 * static_cast<double>(a[inner]);
-    }
-  }
-  return work;
 }
 
 std::string number(double value, const char* unit) {
@@ -87,7 +74,11 @@ double measured_rate() {
 
 std::string work_text(std::span<const Scheduled> order) {
   double work = 0;
-  for (const auto& [node, inputs] : order) work += work_of(*node, inputs);
+  for (const auto& [node, inputs] : order) {
+    std::vector<Spec> specs;
+    for (const Operand& input : inputs) specs.push_back(input.spec());
+    work += work_of(node->op(), node->attrs(), specs, node->outputs());
+  }
   return "\n  work: " + number(work, "operations") + ", about " + duration(work / measured_rate()) +
          " at the " + number(measured_rate() / 1e9, "GFLOP/s") + " of products here";
 }
