@@ -3,6 +3,9 @@
 #include <cstring>
 #include <limits>
 
+#include "spillway/base/bytes.h"
+#include "spillway/tensor/extent.h"
+
 namespace spillway::graph {
 
 extern const DecodeOp kDecodeAndCropJpegCall;
@@ -94,6 +97,30 @@ Result<FoundImage> find_image(ImageBytes bytes, const DecodeCall& call) {
   return found;
 }
 
+namespace {
+
+// Where there is no memory for an image, how large it is: a header of some bytes may claim any
+// size.
+Status with_size(Status status, const FoundImage& found, const Compute& c, DType dtype) {
+  if (status.kind() != ErrorKind::kResource) return status;
+  Workspace workspace(c.account, Buffer::Ask::kOptional);
+  const auto info = found.codec->read_info(contents_of(c.inputs), workspace);
+  if (!info.ok()) return status;
+  const ImageInfo& image = info.value();
+  const int channels = found.options.channels == 0 ? image.channels : found.options.channels;
+  const std::int64_t items =
+      saturated_product(saturated_product(image.width, image.height), channels);
+  const auto item = static_cast<std::int64_t>(size_of(dtype));
+  status.edit().message = std::string(name_of(found.codec->format)) + " of " +
+                          std::to_string(image.width) + " x " + std::to_string(image.height) +
+                          " pixels with " + std::to_string(channels) + " channels, " +
+                          format_bytes(static_cast<std::size_t>(saturated_product(items, item))) +
+                          " as " + std::string(name_of(dtype)) + ": " + status.info().message;
+  return status;
+}
+
+}  // namespace
+
 Status decode_contents(Compute& c, const DecodeCall& call) {
   const ImageBytes bytes = contents_of(c.inputs);
   SW_ASSIGN(const FoundImage found, find_image(bytes, call));
@@ -101,14 +128,15 @@ Status decode_contents(Compute& c, const DecodeCall& call) {
   std::int64_t items = 0;
   std::optional<Tensor> out;
   Workspace workspace(c.account, c.ask);
-  SW_RETURN_IF_ERROR(found.codec->decode(
+  Status decoded = found.codec->decode(
       bytes, found.options, workspace, [&](const PixelExtent& extent) -> Result<std::byte*> {
         SW_ASSIGN(const Shape shape, image_shape(call, found.codec->format, extent));
         SW_ASSIGN(out, c.make(call.dtype, shape));
         items = extent.items();
         // Decoded to the end of the room, and made wider from there.
         return out->mutable_data() + static_cast<std::size_t>(items) * (size_of(call.dtype) - item);
-      }));
+      });
+  if (!decoded.ok()) return with_size(std::move(decoded), found, c, call.dtype);
   if (size_of(call.dtype) > item) {
     convert(out->mutable_data(), items, call.dtype, found.options.wide);
   }
