@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from spillway import _native, competitors
+from spillway.shown import shown
 
 
 def _isolate_by_environment() -> bool | str:
@@ -37,7 +38,13 @@ settings = _Settings()
 
 def as_bytes(size: int | float | str) -> int:
     """Bytes, from a number or a text like "2GiB"."""
-    return int(size) if isinstance(size, int | float) else _native.parse_bytes(size)
+    if isinstance(size, int | float):
+        if not 0 <= size < 2**63:
+            raise ValueError(f"a memory size must be between 0 and 2^63 bytes, found {shown(size)}")
+        return int(size)
+    if not isinstance(size, str):
+        raise TypeError(f'a memory size is a number or a text like "2GiB", found {shown(size)}')
+    return _native.parse_bytes(size)
 
 
 class Configured:
@@ -90,13 +97,13 @@ def configure(
     67108864
     """
     if isolate not in (None, False, True, "auto"):
-        raise ValueError(f'isolate must be False, True or "auto": {isolate!r}')
+        raise ValueError(f'isolate must be False, True or "auto": {shown(isolate)}')
     keys = ("isolate", "guard_numpy", "spill_dir", "cache_dir", "threads")
     before = {key: getattr(settings, key) for key in keys}
     configured = Configured(before, _native.memory_limit())
     limit = _native.default_memory_limit() if memory_limit is None else as_bytes(memory_limit)
     if limit <= 0:
-        raise ValueError(f"memory_limit must be positive: {memory_limit!r}")
+        raise ValueError(f"memory_limit must be positive: {shown(memory_limit)}")
     settings.isolate = _isolate_by_environment() if isolate is None else isolate
     settings.guard_numpy = bool(guard_numpy)
     settings.spill_dir = None if spill_dir is None else os.fspath(spill_dir)

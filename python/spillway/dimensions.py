@@ -7,6 +7,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from spillway.shown import shown
+
 
 def dimension(value: Any) -> int | None:
     """The length of one dimension, or None where it is unknown.
@@ -22,7 +24,7 @@ def dimension(value: Any) -> int | None:
     except TypeError:
         raise TypeError(
             "Dimension value must be integer or None or have an __index__ method, got value "
-            f"{value!r} with type {type(value)!r}"
+            f"{shown(value)} with type {type(value)!r}"
         ) from None
     if size < 0:
         raise ValueError(f"Dimension {size} must be >= 0")

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from spillway.shown import shown
+
 
 class DType:
     """The type of a tensor's elements.
@@ -248,7 +250,9 @@ def from_numpy(dtype: Any) -> DType:
     if dtype.type.__module__.startswith("ml_dtypes") and dtype.name in _BY_NAME:
         _FROM_NUMPY[dtype] = _BY_NAME[dtype.name]
         return _BY_NAME[dtype.name]
-    raise TypeError(f"Cannot convert the argument `type_value`: {dtype!r} to a TensorFlow DType.")
+    raise TypeError(
+        f"Cannot convert the argument `type_value`: {shown(dtype)} to a TensorFlow DType."
+    )
 
 
 def as_dtype(value: Any) -> DType:
@@ -281,6 +285,6 @@ def as_dtype(value: Any) -> DType:
         found = _BY_NAME.get(name) if isinstance(name, str) else None
     if found is None:
         raise TypeError(
-            f"Cannot convert the argument `type_value`: {value!r} to a TensorFlow DType."
+            f"Cannot convert the argument `type_value`: {shown(value)} to a TensorFlow DType."
         )
     return found

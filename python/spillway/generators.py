@@ -9,6 +9,7 @@ from typing import Any
 from spillway import _native, nest
 from spillway.dtypes import as_dtype
 from spillway.functions import name_of
+from spillway.shown import shown
 from spillway.specs import TensorSpec, as_shape
 from spillway.structures import to_structure
 from spillway.traveling import Recipe
@@ -64,7 +65,8 @@ def _started(generator: Callable[..., Any]) -> Callable[..., Iterable[Any]]:
             )
         if not hasattr(made, "__iter__") and not hasattr(made, "__getitem__"):
             raise TypeError(
-                f"from_generator: {generator!r} must return a generator or an iterable: {made!r}"
+                f"from_generator: {shown(generator)} must return "
+                f"a generator or an iterable: {shown(made)}"
             )
         return made  # type: ignore[no-any-return]
 
@@ -127,7 +129,9 @@ def slices(args: Any, parallel: int, read_ahead: int | None) -> list[tuple[Any, 
     if not given:
         raise ValueError(f"{what}: pass what they share among them as args=[items]")
     if isinstance(given[0], str | bytes):
-        raise TypeError(f"{what}, which must be a list or an array: {given[0]!r} is one string")
+        raise TypeError(
+            f"{what}, which must be a list or an array: {shown(given[0])} is one string"
+        )
     try:
         return [(given[0][i::parallel], *given[1:]) for i in range(parallel)]
     except (TypeError, KeyError, IndexError, ValueError) as error:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, SupportsIndex, overload
 
 from .dimensions import Dimension, dimension
+from .shown import shown
 
 
 def dims_of(value: Any) -> tuple[int | None, ...] | None:
@@ -29,9 +30,10 @@ def dims_of(value: Any) -> tuple[int | None, ...] | None:
         if getattr(value, "rank", 0) is None:
             return None
         value = value.as_list()
-    if isinstance(value, str):
+    if isinstance(value, str | bytes):
         raise TypeError(
-            f"Failed to convert {value!r} to a shape: a shape should either be a single dimension "
+            f"Failed to convert {shown(value)} to a shape: "
+            "a shape should either be a single dimension "
             "(e.g. 10), or an iterable of dimensions (e.g. [1, 10, None])."
         )
     if isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0:

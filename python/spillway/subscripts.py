@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .native_ops import call
+from .shown import shown
 from .tensor_convert import is_tensor, refuse, to_tensor
 
 
@@ -101,5 +102,5 @@ def _bound(value: Any) -> Any:
     return refuse(
         "TypeError",
         "Only integers, slices (`:`), ellipsis (`...`), newaxis (`None`) and scalar int32/int64 "
-        f"tensors are valid indices, got {value!r}",
+        f"tensors are valid indices, got {shown(value)}",
     )

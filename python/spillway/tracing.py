@@ -32,6 +32,7 @@ from spillway import (
 from spillway.errors import SpillwayError
 from spillway.lines import PACKAGE, describe, with_source
 from spillway.optional import Optional
+from spillway.shown import shown
 from spillway.specs import DatasetSpec, OptionalSpec, TensorSpec
 from spillway.structures import to_structure
 from spillway.symbolic import MAKES_DATASETS, TraceBreak
@@ -260,7 +261,7 @@ def _taken(result: Any, *, op: str, as_tensor: bool, dtype: str | None) -> tuple
             tensor = value if is_tensor(value) else to_tensor(value, dtype)
         except (TypeError, ValueError) as error:
             unsupported = (
-                f"Unsupported return value from function passed to Dataset.{op}(): {whole!r}."
+                f"Unsupported return value from function passed to Dataset.{op}(): {shown(whole)}."
             )
             refuse("TypeError", f"{unsupported} {error}")
         values.append(tensor)

@@ -21,7 +21,7 @@ import numpy as np
 
 import spillway as sw
 from tests.faults.cases import INT, MIB, forking, grown_since, held, leave, poisoned
-from tests.faults.fault import consume, fault, named, said
+from tests.faults.fault import consume, fault, named
 from tests.faults.processes import is_spare, servers_of, workers_of
 
 COUNT = 1000

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from spillway import _native, errors
 from spillway.guard import plain, rules, travel
+from spillway.shown import shown
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -109,7 +110,9 @@ def guarded(
     if (function is None) == (factory is None):
         raise TypeError("guarded needs a function, or factory= to make one in the worker")
     if method is not None and factory is None:
-        raise TypeError(f"guarded: method={method!r} is one of what factory= makes; give a factory")
+        raise TypeError(
+            f"guarded: method={shown(method)} is one of what factory= makes; give a factory"
+        )
     how = rules.checked(timeout, restarts, memory_limit, sandbox)
     given: Any = function if factory is None else factory
     name = travel.name_of(given)
@@ -132,5 +135,5 @@ class _Maker:
         if self.method is not None:
             made = getattr(made, self.method)
         if not callable(made):
-            raise TypeError(f"factory must make something that can be called: {made!r}")
+            raise TypeError(f"factory must make something that can be called: {shown(made)}")
         return made

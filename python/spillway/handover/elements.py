@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spillway import nest
+from spillway.shown import shown
 from spillway.specs import DatasetSpec, OptionalSpec
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def refuse_datasets(dataset: Dataset, method: str) -> None:
     for leaf in nest.flatten(dataset.element_spec):
         if isinstance(leaf, DatasetSpec | OptionalSpec):
             raise TypeError(
-                f"{method}: components must be tensors: {leaf!r}; flat_map or batch them first"
+                f"{method}: components must be tensors: {shown(leaf)}; flat_map or batch them first"
             )
 
 

@@ -13,6 +13,7 @@ from spillway.native_ops import call
 from spillway.native_ops import names as _names
 from spillway.ops._image_decode import decode_image
 from spillway.shapes import dims_of
+from spillway.shown import shown
 from spillway.tensor_convert import refuse, to_tensor
 
 for _name, _function in _names("io").items():
@@ -53,7 +54,7 @@ class _Described:
         if not features:
             refuse("ValueError", "Missing features: it must name at least one")
         if not isinstance(features, Mapping) or not all(isinstance(key, str) for key in features):
-            refuse("TypeError", f"features must be a dict of names and features: {features!r}")
+            refuse("TypeError", f"features must be a dict of names and features: {shown(features)}")
         self.names = sorted(features)
         self.keys = "".join(f"{len(name.encode())}:{name}" for name in self.names)
         self.kinds: list[int] = []
@@ -72,7 +73,7 @@ class _Described:
                 "yet; FixedLenSequenceFeature(..., allow_missing=True) gives a dense one",
             )
         if not isinstance(feature, (FixedLenFeature, FixedLenSequenceFeature)):
-            refuse("ValueError", f"Invalid feature {name}:{feature}.")
+            refuse("ValueError", f"Invalid feature {name}:{shown(feature)}.")
         sequence = isinstance(feature, FixedLenSequenceFeature)
         if isinstance(feature, FixedLenSequenceFeature) and not feature.allow_missing:
             refuse("ValueError", f"{name}: FixedLenSequenceFeature requires allow_missing=True")

@@ -15,6 +15,7 @@ from spillway.native_ops import native
 from spillway.sessions.naming import DEFAULTS, Written, base_of, frames, same_call, type_of
 from spillway.sessions.operation import Called, Effect, Operation, Source
 from spillway.sessions.scopes import Names, NameScope
+from spillway.shown import shown
 from spillway.tensor_convert import is_tensor
 
 _NODE_BYTES = 1024  # what a node and its handle take, about
@@ -414,7 +415,9 @@ def as_operation(item: Any, graph: Graph) -> Operation:
     if item is None:
         return Operation(graph, "", "NoOp", ())  # what ran eagerly has run
     if not is_tensor(item):
-        raise TypeError(f"Control input must be an Operation, a Tensor, or a Variable: {item!r}")
+        raise TypeError(
+            f"Control input must be an Operation, a Tensor, or a Variable: {shown(item)}"
+        )
     if not item._symbolic:
         return Operation(graph, "", "NoOp", ())
     named = graph._named.get(item._serial)

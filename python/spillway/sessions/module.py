@@ -9,6 +9,7 @@ from typing import Any
 
 from spillway.sessions.scopes import NameScope
 from spillway.sessions.variable import Variable
+from spillway.shown import shown
 
 
 class Module:
@@ -27,7 +28,7 @@ class Module:
         found = name or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(self).__name__).lower()
         if not found.isidentifier():
             raise ValueError(
-                f"{found!r} is not a valid module name. Module names must be valid "
+                f"{shown(found)} is not a valid module name. Module names must be valid "
                 "Python identifiers (e.g. a valid class name)."
             )
         self._name = found

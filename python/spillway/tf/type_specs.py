@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import spillway
+from spillway.shown import shown
 from spillway.specs import DatasetSpec, NoneSpec, OptionalSpec, TensorSpec, TypeSpec
 from spillway.tensor import convert_to_tensor
 from spillway.tf.data.iterator import Iterator, IteratorSpec
@@ -28,5 +29,5 @@ def type_spec_from_value(value: Any) -> TypeSpec:
         return TensorSpec.from_tensor(convert_to_tensor(value))
     except (TypeError, ValueError):
         raise TypeError(
-            f"Could not build a TypeSpec for {value!r} of unsupported type {type(value)}."
+            f"Could not build a TypeSpec for {shown(value)} of unsupported type {type(value)}."
         ) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spillway.dimensions import Dimension
+from spillway.shown import shown
 from spillway.tf import _names
 from spillway.tf.compat import v1
 
@@ -31,7 +32,7 @@ def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
         return bytes_or_text.encode(encoding)
     if isinstance(bytes_or_text, bytes | bytearray):
         return bytes(bytes_or_text)
-    raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
+    raise TypeError(f"Expected binary or unicode string, got {shown(bytes_or_text)}")
 
 
 def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
@@ -44,7 +45,7 @@ def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
         return bytes(bytes_or_text).decode(encoding)
     if isinstance(bytes_or_text, str):
         return bytes_or_text
-    raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
+    raise TypeError(f"Expected binary or unicode string, got {shown(bytes_or_text)}")
 
 
 as_str = as_text

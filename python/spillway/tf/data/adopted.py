@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import spillway
+from spillway.shown import shown
 from spillway.tf._front import fronted, has_front_parts, to_front
 from spillway.tf.data import debug
 
@@ -29,7 +30,7 @@ def _check_name(more: dict[str, Any]) -> None:
     if name and not (isinstance(name, str) and name.isidentifier()):
         raise ValueError(
             "Invalid `name`. The argument `name` needs to be a valid identifier: letters, digits "
-            f"and underscores, and no digit first: {name!r}"
+            f"and underscores, and no digit first: {shown(name)}"
         )
 
 

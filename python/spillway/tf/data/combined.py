@@ -8,6 +8,7 @@ from typing import Any
 from spillway.building import AUTOTUNE, make
 from spillway.errors import InvalidArgumentError
 from spillway.options import Options
+from spillway.shown import shown
 from spillway.tf.data.dataset import Dataset
 
 Transformation = Callable[[Dataset], Dataset]
@@ -128,4 +129,4 @@ def prefetch_to_device(device: str, buffer_size: Any = None) -> Transformation:
 def _refuse_devices(*devices: str) -> None:
     for device in devices:
         if "cpu" not in str(device).lower():
-            raise InvalidArgumentError(f"device: the only one is the CPU: {device!r}")
+            raise InvalidArgumentError(f"device: the only one is the CPU: {shown(device)}")

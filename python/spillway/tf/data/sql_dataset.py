@@ -10,6 +10,7 @@ from spillway import functions, generators, nest
 from spillway.building import make
 from spillway.dtypes import as_dtype
 from spillway.errors import InvalidArgumentError
+from spillway.shown import shown
 from spillway.specs import TensorSpec
 from spillway.structures import to_structure
 from spillway.tensor import convert_to_tensor
@@ -89,7 +90,7 @@ def _text(value: Any, name: str) -> str:
 def _dtype(given: Any) -> Any:
     if given is None or isinstance(given, TensorSpec | list):
         raise TypeError(
-            f"Cannot convert the argument `type_value`: {given!r} to a TensorFlow DType."
+            f"Cannot convert the argument `type_value`: {shown(given)} to a TensorFlow DType."
         )
     return as_dtype(given)
 
