@@ -173,13 +173,13 @@ def test_many_threads_share_an_iterator() -> None:
 def test_a_python_function_becomes_an_op_by_a_decorator() -> None:
     given: list[type] = []
 
-    @tf.numpy_function(Tout=tf.int64)
+    @tf.numpy_function(Tout=tf.int64)  # type: ignore[untyped-decorator]
     def more(a: Any) -> Any:
         """One more."""
         given.append(type(a))
         return a + 1
 
-    @tf.py_function(Tout=[tf.int64, tf.string])
+    @tf.py_function(Tout=[tf.int64, tf.string])  # type: ignore[untyped-decorator]
     def both(a: Any) -> Any:
         return a * 2, tf.strings.as_string(a)
 

@@ -52,7 +52,8 @@ def test_hundreds_of_notebooks_lose_no_kernel() -> None:
     _needs_a_fence()
     seed = int(os.environ.get("SPILLWAY_TEST_SEED", random.SystemRandom().randrange(1 << 30)))
     print(f"seed {seed}, {SOAK} notebooks, with {sorted(LIBRARIES)}")
-    found, seen = [], set()
+    found: list[str] = []
+    seen: set[str] = set()
     for number in range(SOAK):
         one = notebook(seed + number, LIBRARIES)
         verdict = run(one)
