@@ -102,8 +102,8 @@ int before_children(const char* event, PyObject* /*args*/, void* /*data*/) {
 }
 
 void guard_process(bool on) {
-  static const HomeProcess home;
-  if (!home.here()) return;
+  static const HomeProcess kHome;
+  if (!kHome.here()) return;
   static const bool kAudited = PySys_AddAuditHook(before_children, nullptr) == 0;
   guard_objects(on);
   if (on && kAudited) {

@@ -76,6 +76,7 @@ std::string work_text(std::span<const Scheduled> order) {
   double work = 0;
   for (const auto& [node, inputs] : order) {
     std::vector<Spec> specs;
+    specs.reserve(inputs.size());
     for (const Operand& input : inputs) specs.push_back(input.spec());
     work += work_of(node->op(), node->attrs(), specs, node->outputs());
   }

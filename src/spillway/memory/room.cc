@@ -281,10 +281,12 @@ std::optional<std::size_t> RoomGauge::untouched_mappings() {
   const std::size_t stack = stack_bytes();
   std::size_t sum = 0;
   std::size_t kept = 0;  // of a line that is not whole yet
+  off_t offset = 0;
   Mapping mapping;
   for (;;) {
-    const ssize_t n = ::read(fd, text_.data() + kept, text_.size() - kept);
+    const ssize_t n = pread(fd, text_.data() + kept, text_.size() - kept, offset);
     if (n <= 0) break;
+    offset += n;
     std::string_view text(text_.data(), kept + static_cast<std::size_t>(n));
     for (auto end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
       const std::string_view line = text.substr(0, end);
