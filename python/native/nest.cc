@@ -69,12 +69,29 @@ bool holds_datasets(PyObject* object) {
   return first != nullptr && is_variant(first);
 }
 
+// As nest.py has it: what is deeper would take the stack along, here and in every walk to come.
+constexpr int kMostNested = 256;
+
+// One level of a nest, while it is looked at.
+class Level {
+ public:
+  explicit Level(int& depth) : depth_(depth) { ++depth_; }
+  ~Level() { --depth_; }
+  Level(const Level&) = delete;
+  Level& operator=(const Level&) = delete;
+
+ private:
+  int& depth_;
+};
+
 class Taker {
  public:
   Taker(const TakeRules& rules, Taken& out) : rules_(rules), out_(out) {}
 
   // `structure` null: `made` becomes the one that is found. False with an exception.
   bool take(PyObject* object, const Structure* structure, bool sole, StructurePtr& made) {
+    const Level level(depth_);
+    if (depth_ > kMostNested) return too_deep();
     sole = sole && Py_REFCNT(object) == 1;
     if (object == Py_None &&
         (structure == nullptr || structure->kind() == Structure::Kind::kNone)) {
@@ -207,7 +224,7 @@ class Taker {
       }
       const Structure* given = structure != nullptr ? structure->children()[i].get() : nullptr;
       StructurePtr child;
-      if (!take(item, given, sole, child)) return false;
+      if (!take(item, given, sole, child)) return told_of(keys[i]);
       if (structure == nullptr) children.push_back(std::move(child));
     }
     if (structure == nullptr) made = Structure::dict(std::move(keys), std::move(children));
@@ -258,8 +275,35 @@ class Taker {
     return true;
   }
 
+  // The exception now set, with the name of the part of a dict that it is about: a column.
+  static bool told_of(const std::string& key) {
+    const bool of_type = PyErr_ExceptionMatches(PyExc_TypeError) != 0;
+    if (!of_type && PyErr_ExceptionMatches(PyExc_ValueError) == 0) return false;
+    PyObject* type = nullptr;
+    PyObject* value = nullptr;
+    PyObject* trace = nullptr;
+    PyErr_Fetch(&type, &value, &trace);
+    const Ref kind = Ref::steal(type);
+    const Ref error = Ref::steal(value);
+    const Ref stack = Ref::steal(trace);
+    if (value == nullptr || (type != PyExc_TypeError && type != PyExc_ValueError)) {
+      PyErr_Restore(Ref(kind).release(), Ref(error).release(), Ref(stack).release());
+    } else {
+      PyErr_Format(type, "in '%s': %S", key.c_str(), value);
+    }
+    return false;
+  }
+
+  static bool too_deep() {
+    PyErr_Format(PyExc_ValueError,
+                 "an element must be at most %d levels deep, and must not contain itself",
+                 kMostNested);
+    return false;
+  }
+
   const TakeRules& rules_;
   Taken& out_;
+  int depth_ = 0;
 };
 
 PyObject* give(const Structure& structure, std::span<const Tensor> values, std::size_t& at,

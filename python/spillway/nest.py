@@ -10,7 +10,18 @@ a leaf (it becomes one tensor) unless ``lists=True``, as in ``tf.nest``. None is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NoReturn
+
+from spillway.shown import shown
+
+MOST_NESTED = 256  # levels; the engine's own bound
+
+
+def too_deep() -> NoReturn:
+    """Refuse what is deeper than any element, or contains itself."""
+    raise ValueError(
+        f"a nest must be at most {MOST_NESTED} levels deep, and must not contain itself"
+    )
 
 
 def is_nested(value: Any, *, lists: bool = False) -> bool:
@@ -44,8 +55,8 @@ def pack_like(structure: Any, flat: Iterable[Any], *, lists: bool = False) -> An
     if count != len(values):
         raise ValueError(
             f"Could not pack sequence. Argument `structure` had {count} elements, but argument "
-            f"`flat_sequence` had {len(values)} elements. Received structure: {structure}, "
-            f"flat_sequence: {values}."
+            f"`flat_sequence` had {len(values)} elements. Received structure: "
+            f"{shown(structure)}, flat_sequence: {shown(values)}."
         )
     leaves = iter(values)
     return _rebuild(structure, lists, lambda _: next(leaves))
@@ -86,10 +97,19 @@ def assert_same_structure(first: Any, second: Any, *, lists: bool = False) -> No
 
 
 def _show(value: Any) -> str:
-    return f"type={type(value).__name__} str={value}"
+    return f"type={type(value).__name__} str={_text(value)}"
 
 
-def _difference(a: Any, b: Any, lists: bool) -> tuple[type[Exception], str] | None:
+def _text(value: Any) -> str:
+    try:
+        return str(value)
+    except RecursionError:
+        return shown(value)
+
+
+def _difference(a: Any, b: Any, lists: bool, depth: int = 0) -> tuple[type[Exception], str] | None:
+    if depth > MOST_NESTED:
+        too_deep()
     inside_a, inside_b = _children(a, lists), _children(b, lists)
     if inside_a is None and inside_b is None:
         return None
@@ -114,7 +134,7 @@ def _difference(a: Any, b: Any, lists: bool) -> tuple[type[Exception], str] | No
             f"The two structures don't have the same number of elements: {_show(a)}, {_show(b)}"
         )
     for x, y in zip(inside_a, inside_b, strict=True):
-        found = _difference(x, y, lists)
+        found = _difference(x, y, lists, depth + 1)
         if found is not None:
             return found
     return None
@@ -146,20 +166,24 @@ def _children(value: Any, lists: bool) -> list[Any] | None:
     return None if names is None else [getattr(value, name) for name in names]
 
 
-def _collect(value: Any, lists: bool, out: list[Any]) -> None:
+def _collect(value: Any, lists: bool, out: list[Any], depth: int = 0) -> None:
     children = _children(value, lists)
     if children is None:
         out.append(value)
-    else:
-        for child in children:
-            _collect(child, lists, out)
+        return
+    if depth > MOST_NESTED:
+        too_deep()
+    for child in children:
+        _collect(child, lists, out, depth + 1)
 
 
-def _rebuild(value: Any, lists: bool, leaf: Callable[[Any], Any]) -> Any:
+def _rebuild(value: Any, lists: bool, leaf: Callable[[Any], Any], depth: int = 0) -> Any:
     children = _children(value, lists)
     if children is None:
         return leaf(value)
-    built = [_rebuild(child, lists, leaf) for child in children]
+    if depth > MOST_NESTED:
+        too_deep()
+    built = [_rebuild(child, lists, leaf, depth + 1) for child in children]
     cls = type(value)
     if isinstance(value, Mapping):
         by_key = dict(zip(sorted(value), built, strict=True))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from spillway import nest as _nest
+from spillway.shown import shown
 from spillway.tf import _names
 
 __all__ = ["assert_same_structure", "flatten", "is_nested", "map_structure", "pack_sequence_as"]
@@ -63,7 +64,7 @@ def map_structure(
     [4, (6,)]
     """
     if not callable(func):
-        raise TypeError(f"func must be callable, got: {func}")
+        raise TypeError(f"func must be callable, got: {shown(func)}")
     if not structure:
         raise ValueError("Must provide at least one structure")
     for other in structure[1:]:
@@ -86,21 +87,25 @@ def assert_same_structure(
     _nest.assert_same_structure(nest1, nest2, lists=True)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, depth: int = 0) -> Any:
     """Branches of any class as lists."""
-    return [_plain(item) for item in _below(value)] if is_nested(value) else value
+    if depth > _nest.MOST_NESTED:
+        _nest.too_deep()
+    return [_plain(item, depth + 1) for item in _below(value)] if is_nested(value) else value
 
 
-def _same_classes(a: Any, b: Any) -> None:
+def _same_classes(a: Any, b: Any, depth: int = 0) -> None:
     if not is_nested(a) or not is_nested(b):
         return
+    if depth > _nest.MOST_NESTED:
+        _nest.too_deep()
     if _class_of(a) != _class_of(b):
         raise TypeError(
             "The two structures don't have the same sequence type. First structure has type "
             f"{type(a).__name__}, while second structure has type {type(b).__name__}."
         )
     for x, y in zip(_below(a), _below(b), strict=False):
-        _same_classes(x, y)
+        _same_classes(x, y, depth + 1)
 
 
 def _class_of(value: Any) -> Any:
