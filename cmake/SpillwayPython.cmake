@@ -42,6 +42,7 @@ nanobind_add_module(_native NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE
   python/native/tensor_spill.cc
   python/native/tensors.cc
   python/native/stop_button.cc
+  python/native/survival.cc
   python/native/voice.cc)
 target_include_directories(_native SYSTEM PRIVATE ${numpy_include})
 target_include_directories(_native PRIVATE python/native)

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <initializer_list>
 
+#include "survival.h"
 #include "tensors.h"
 
 namespace spillway::python {
@@ -139,8 +141,8 @@ std::optional<Tensor> strings_from(PyArrayObject* array, const LeafRules& rules)
       bytes = PyUnicode_AsUTF8AndSize(item, &size);
       if (bytes == nullptr) return std::nullopt;
     } else {
-      PyErr_Format(PyExc_TypeError, "expected bytes or str in a string tensor, found %.100s",
-                   Py_TYPE(item)->tp_name);
+      PyErr_Format(PyExc_TypeError, "expected bytes or str in a string tensor, found %.100s%s",
+                   Py_TYPE(item)->tp_name, place_in(flat, i).c_str());
       return std::nullopt;
     }
     items.emplace_back(bytes, static_cast<std::size_t>(size));
@@ -255,7 +257,14 @@ Ref default_array(PyObject* leaf) {
     if (type == NPY_OBJECT || PyTypeNum_ISSTRING(type)) return list_of_strings(leaf);
     if (!goes_on_as_it_began(leaf, type)) return {};
   }
-  if (type == NPY_FLOAT64) return Ref::steal(PyArray_Cast(made, NPY_FLOAT32));
+  if (type == NPY_OBJECT && PyLong_Check(leaf)) {
+    PyErr_Format(PyExc_ValueError, "an integer must fit into 64 bits: %R", leaf);
+    return {};
+  }
+  if (type == NPY_FLOAT64) {
+    if (!survives(made, DType::kFloat32)) return {};
+    return Ref::steal(PyArray_Cast(made, NPY_FLOAT32));
+  }
   if (type == NPY_INT64 || type == NPY_LONG) {
     const auto* data = static_cast<const std::int64_t*>(PyArray_DATA(made));
     for (npy_intp i = 0; i < PyArray_SIZE(made); ++i) {
@@ -266,10 +275,26 @@ Ref default_array(PyObject* leaf) {
   return array;
 }
 
-// A list or tuple with a tensor somewhere within.
+// Whether a list or tuple is at most as deep as an array can be. Otherwise an exception is set: one
+// that contains itself would never end, here or in NumPy.
+bool shallow(PyObject* leaf, int depth = 0) {
+  if (!is_list(leaf)) return true;
+  if (depth > NPY_MAXDIMS) {
+    PyErr_Format(PyExc_ValueError,
+                 "a list must be at most %d deep to be a tensor, and must not contain itself",
+                 NPY_MAXDIMS);
+    return false;
+  }
+  const Py_ssize_t size = PySequence_Fast_GET_SIZE(leaf);
+  PyObject** items = PySequence_Fast_ITEMS(leaf);
+  return std::all_of(items, items + size,
+                     [depth](PyObject* item) { return shallow(item, depth + 1); });
+}
+
+// A list or tuple with a tensor somewhere within. Only of a shallow one.
 bool holds_tensors(PyObject* leaf) {
   if (is_tensor(leaf)) return true;
-  if (!PyList_Check(leaf) && !PyTuple_Check(leaf)) return false;
+  if (!is_list(leaf)) return false;
   const Py_ssize_t size = PySequence_Fast_GET_SIZE(leaf);
   PyObject** items = PySequence_Fast_ITEMS(leaf);
   return std::any_of(items, items + size, [](PyObject* item) { return holds_tensors(item); });
@@ -335,6 +360,7 @@ std::optional<Tensor> tensor_from(PyObject* leaf, const LeafRules& rules, bool s
   } else if (PyArray_Check(leaf)) {
     array = Ref::borrow(leaf);
   } else {
+    if (!shallow(leaf)) return std::nullopt;
     if (rules.dtype) {
       if (auto number = number_from(leaf, *rules.dtype, rules.account)) return number;
     }
@@ -364,7 +390,7 @@ std::optional<Tensor> tensor_from(PyObject* leaf, const LeafRules& rules, bool s
           Ref::steal(PyObject_CallFunctionObjArgs(types().convert.get(), leaf, Py_None, nullptr));
       return stacked ? tensor_from(stacked.get(), rules) : std::nullopt;
     } else if (rules.dtype) {
-      // Converted below as NumPy casts: a number that is too large wraps, as in TensorFlow.
+      // Converted below, where each number must survive it.
       array = Ref::steal(PyArray_FROM_O(leaf));
       if (array && rules.strict && !PyArray_CheckScalar(leaf) &&
           !may_become(array.get(), *rules.dtype)) {
@@ -394,6 +420,7 @@ std::optional<Tensor> tensor_from(PyObject* leaf, const LeafRules& rules, bool s
     return strings_from(given, rules);
   }
   if (*dtype != want || !PyArray_ISCARRAY_RO(given)) {
+    if (*dtype != want && !survives(given, want)) return std::nullopt;
     PyArray_Descr* descr = descr_of(want);
     if (descr == nullptr) return std::nullopt;
     const int flags = NPY_ARRAY_CARRAY_RO | (*dtype == DType::kString ? 0 : NPY_ARRAY_FORCECAST);
@@ -453,6 +480,7 @@ bool write_scalar(PyObject* leaf, DType dtype, std::byte* to) {
     }
     if (dtype == DType::kFloat32) {
       const auto typed = static_cast<float>(value);
+      if (std::isinf(typed) && !std::isinf(value)) return false;
       std::memcpy(to, &typed, sizeof typed);
       return true;
     }

@@ -11,6 +11,7 @@
 #include "spillway/graph/graph.h"
 #include "spillway/pipeline/graph_function.h"
 #include "spillway/pipeline/run.h"
+#include "survival.h"
 #include "tensors.h"
 
 namespace nb = nanobind;
@@ -370,6 +371,12 @@ void bind_graph(nb::module_& m) {
               make_graph_function(std::move(closed.graph), structure_of(structure), code, name);
           return nb::make_tuple(function_to_python(std::move(function)), captures);
         });
+  // ValueError where a number of the array is another one as that type.
+  m.def("survives", [](nb::handle array, const std::string& dtype) {
+    const auto want = dtype_from_name(dtype);
+    if (PyArray_Check(array.ptr()) == 0 || !want) throw nb::type_error("needs an array and a type");
+    if (!survives(reinterpret_cast<PyArrayObject*>(array.ptr()), *want)) throw nb::python_error();
+  });
   m.def("next_serial", [] { return graph::next_serial(); });
   m.def("switch_case", [](nb::handle index, nb::list branches, std::int64_t mark) {
     std::vector<std::vector<Operand>> all;

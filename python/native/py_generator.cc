@@ -215,7 +215,7 @@ class PyGenerator final : public Generator {
     } else {
       text += "could not be converted to the expected type. The expected type was " +
               (structure_ == nullptr ? "a tensor" : type_list(*structure_)) +
-              ", but the yielded element was " + repr(item) + ".";
+              ", but the yielded element was " + repr(item) + ": " + info.message + ".";
     }
     ErrorInfo out = info;
     if (out.code == Code::kUnknown) out.code = Code::kInvalidArgument;

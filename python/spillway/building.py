@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +21,10 @@ from spillway import (
 from spillway._error_making import note_name
 from spillway._operators import definitions
 from spillway.config import settings
+from spillway.errors import SpillwayError
 from spillway.lines import user_line
 from spillway.seeds import seed_pair
+from spillway.shown import shown
 from spillway.specs import DatasetSpec
 from spillway.structures import shapes_structure, to_structure
 from spillway.symbolic import TraceBreak, stand_in
@@ -67,11 +69,11 @@ def apply_operator(
         kind = definition["type"]
         if kind == "dataset":
             if not isinstance(value, Dataset):
-                raise TypeError(f"{op}: {definition['name']} must be a Dataset: {value!r}")
+                raise TypeError(f"{op}: {definition['name']} must be a Dataset: {shown(value)}")
             inputs.append(value)
             params.append(None)
         elif kind == "datasets":
-            inputs.extend(nest.flatten(value, lists=True))
+            inputs.extend(datasets_of(value, op))
             params.append(None)
         elif op == "scan" and kind == "function" and signature is None and caller is not None:
             state = params[0].structure
@@ -99,6 +101,17 @@ def apply_operator(
         else:
             params.append(_convert(kind, value, op, definition["name"]))
     return make(op, params, inputs, name, policy)
+
+
+def datasets_of(value: Any, op: str) -> list[Dataset]:
+    """The datasets of a nest, which holds nothing else."""
+    from spillway.dataset import Dataset
+
+    found = nest.flatten(value, lists=True)
+    for item in found:
+        if not isinstance(item, Dataset):
+            raise TypeError(f"{op}: datasets must hold Dataset objects only, found {shown(item)}")
+    return found
 
 
 def guard_rules(policy: dict[str, Any]) -> dict[str, Any]:
@@ -219,11 +232,22 @@ def element(value: Any, adopt: bool, *, rows: bool = False) -> Any:
 
 
 def _refuse_what_is_no_tensor(value: Any) -> None:
-    """ValueError where a leaf cannot become a tensor, as `convert_to_tensor` has it."""
-    for leaf in nest.flatten(value):
-        holds_more = isinstance(leaf, list | np.ndarray) or hasattr(leaf, "element_spec")
-        if leaf is not None and not holds_more:
-            to_tensor(leaf)
+    """ValueError where a leaf cannot become a tensor, as `convert_to_tensor` has it.
+
+    Of a dict, such as the columns of a DataFrame, with the name of the part.
+    """
+    named = value.items() if isinstance(value, Mapping) else [(None, value)]
+    for name, part in named:
+        for leaf in nest.flatten(part):
+            holds_more = isinstance(leaf, list | np.ndarray) or hasattr(leaf, "element_spec")
+            if leaf is None or holds_more:
+                continue
+            try:
+                to_tensor(leaf)
+            except SpillwayError as error:
+                if name is not None:
+                    error.message = f"in {shown(name)}: {error.message}"
+                raise
 
 
 def calls(value: Any) -> Any:
@@ -254,7 +278,7 @@ def function(
     `dtype`: that of the scalar it gives, where Python's numbers become one.
     """
     if not callable(call):
-        raise TypeError(f"expected a function, found {call!r}")
+        raise TypeError(f"expected a function, found {shown(call)}")
     output = None if signature is None else to_structure(signature, lists=True)
     if of is not None:
         try:
@@ -306,7 +330,7 @@ def cycle_length(num_parallel_calls: int | None) -> int:
         return cpus
     if num_parallel_calls == AUTOTUNE:
         return -(-cpus // 3)
-    return min(int(num_parallel_calls), cpus)
+    return min(calls(num_parallel_calls), cpus)
 
 
 def make(

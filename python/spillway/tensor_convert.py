@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -10,7 +11,9 @@ import numpy as np
 from . import _native
 from .dtypes import DType, as_dtype, from_numpy
 from .errors import make_error
+from .lines import user_line
 from .shapes import TensorShape
+from .shown import shown
 
 
 def is_tensor(value: Any) -> bool:
@@ -77,13 +80,54 @@ def integers(value: Any) -> list[int]:
     if is_tensor(value):
         value = value.numpy()
     elif isinstance(value, (list, tuple)):
-        return [item if type(item) is int else item.__index__() for item in value]
+        return [item if type(item) is int else _index(item) for item in value]
     elif hasattr(value, "as_list"):
         value = value.as_list()
     array = np.asarray(value)
     if array.dtype.kind not in "iu" and array.size:
-        refuse("TypeError", f"integers are needed here: {value!r}")
+        refuse("TypeError", f"integers are needed here: {shown(value)}")
     return [int(item) for item in array.ravel()]
+
+
+def _index(item: Any) -> int:
+    try:
+        return operator.index(item)
+    except TypeError:
+        refuse("TypeError", f"integers are needed here: {shown(item)}")
+
+
+def integer(value: Any, what: str) -> int:
+    """A size, a count or an axis; `what` says in an error whose it is.
+
+    >>> integer(np.int8(3), "concat: axis")
+    3
+    """
+    value = read(value)
+    try:
+        found = operator.index(value)
+    except TypeError:
+        if is_tensor(value) and value._symbolic and value.dtype.is_integer:
+            raise  # a trace that needs its value
+        refuse("TypeError", f"{what} must be an integer, found {shown(value)}")
+    if not -(2**63) <= found < 2**63:
+        refuse("ValueError", f"{what} must fit into 64 bits: {shown(found)}")
+    return found
+
+
+def integer_tensor(value: Any, what: str) -> Any:
+    """Sizes, counts or places as a tensor of int64; `what` says in an error whose they are.
+
+    >>> integer_tensor([2, 3], "tile: multiples")
+    Tensor([2 3], shape=(2,), dtype=int64)
+    """
+    made = to_tensor(value)
+    if made.dtype.is_integer:
+        from .native_ops import call
+
+        return made if made.dtype.name == "int64" else call("cast", made, "int64")
+    if made.shape.num_elements() == 0:  # a list without a type
+        return to_tensor(np.zeros(made.shape.as_list(), np.int64))
+    refuse("TypeError", f"{what} must be integers, found {made.dtype} of shape {made.shape}")
 
 
 # The kind of a value: b(ool), i(nteger), f(loat), c(omplex), s(tring). What fits into what.
@@ -115,9 +159,15 @@ def _kind(value: Any) -> str:
     return KIND_OF_TYPE.get(type(value)) or kind_of(np.asarray(value).dtype)
 
 
-def refuse(kind: str, message: str) -> NoReturn:
-    """Raise what is both InvalidArgumentError and the builtin `kind`."""
-    facts = {"kind": "user", "code": 3, "type": kind, "message": message}
+def refuse(kind: str, message: str, *operands: Any) -> NoReturn:
+    """Raise what is both InvalidArgumentError and the builtin `kind`, with the user's line.
+
+    `operands`: the tensors that it is about, which are shown with theirs.
+    """
+    for i, operand in enumerate(operands):
+        made = f", made at {operand._line}" if operand._line else ""
+        message += f"\n  operand {i}: {operand._dtype_name} {operand.shape}{made}"
+    facts = {"kind": "user", "code": 3, "type": kind, "message": message, "line": user_line()}
     raise make_error(facts)
 
 
@@ -150,8 +200,8 @@ def _unsupported(value: Any, why: str) -> NoReturn:
     """In TensorFlow's words, then in ours."""
     refuse(
         "ValueError",
-        f"Attempt to convert a value ({value!r}) with an unsupported type ({type(value)}) to a "
-        f"Tensor. convert_to_tensor: {why}: {type(value).__name__}",
+        f"Attempt to convert a value ({shown(value)}) with an unsupported type ({type(value)}) to "
+        f"a Tensor. convert_to_tensor: {why}: {type(value).__name__}",
     )
 
 
@@ -165,11 +215,13 @@ def scalar(value: Any, kind: str, dtype: Any) -> np.ndarray[Any, Any]:
         else:
             dtype = {"f": np.float32, "b": np.bool_, "c": np.complex128}[kind]
         dtype = np.dtype(dtype)
+        if kind == "f" and abs(value) >= 3e38:
+            return cast(np.array(value), dtype)
     else:
         wanted = kind_of(dtype)
         if wanted not in _FITS[kind]:
             name = from_numpy(dtype)
-            refuse("TypeError", f"a {type(value).__name__} cannot become {name}: {value!r}")
+            refuse("TypeError", f"cannot convert {type(value).__name__} to {name}: {shown(value)}")
         if wanted == "s":
             return _strings(np.array(value, object))
     if kind == "i":
@@ -194,6 +246,28 @@ def _wrapped(value: int, dtype: Any) -> np.ndarray[Any, Any]:
         return np.array(value & (2**64 - 1), np.uint64).astype(dtype)
 
 
+def cast(array: np.ndarray[Any, Any], dtype: Any) -> np.ndarray[Any, Any]:
+    """The array as a dtype that nobody asked for, where every number is still the same."""
+    try:
+        _native.survives(array, from_numpy(dtype).name)
+    except ValueError as error:
+        refuse("ValueError", str(error))
+    return array.astype(dtype)
+
+
+def _numbers(objects: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    for item in objects.ravel():
+        if type(item) is int and not -(2**63) <= item < 2**64:
+            refuse("ValueError", f"an integer must fit into 64 bits: {shown(item)}")
+    try:
+        found = np.array(objects.tolist())
+    except (TypeError, ValueError, OverflowError):
+        found = objects
+    if found.dtype.kind not in "biufc" or found.shape != objects.shape:
+        refuse("TypeError", f"numbers are needed here: {shown(objects.tolist())}")
+    return found
+
+
 def _from_numpy(array: np.ndarray[Any, Any], dtype: DType | None) -> np.ndarray[Any, Any]:
     if array.dtype.kind in "SUO" and (dtype is None or dtype.name == "string"):
         return _strings(array.astype(object))
@@ -202,6 +276,8 @@ def _from_numpy(array: np.ndarray[Any, Any], dtype: DType | None) -> np.ndarray[
         return array if array.dtype.isnative else array.astype(wanted.as_numpy_dtype)
     if dtype.name == "string":
         refuse("ValueError", f"strings must be str or bytes: {array.dtype} array")
+    if array.dtype.kind == "O":
+        array = _numbers(array)
     # TensorFlow casts arrays silently where it refuses Python numbers.
     with np.errstate(all="ignore"):
         if array.dtype.kind == "c" and kind_of(np.dtype(dtype.as_numpy_dtype)) in "fi":
@@ -224,16 +300,30 @@ def _strings(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         elif isinstance(item, bytes):
             out[i] = bytes(item)
         else:
-            refuse("ValueError", f"strings must be str or bytes: {type(item).__name__}: {item!r}")
+            place = np.unravel_index(i, array.shape)
+            at = f" at [{', '.join(map(str, place))}]" if place else ""
+            refuse(
+                "ValueError",
+                f"strings must be str or bytes{at}: {type(item).__name__}: {shown(item)}",
+            )
     return out.reshape(array.shape)
 
 
-def _first(value: Any) -> Any:
+_DEEPEST = 64  # axes of a NumPy array
+
+
+def _first(value: Any, depth: int = 0) -> Any:
     """A tensor anywhere within, else the first leaf; None of an empty sequence."""
     first: Any = None
     if isinstance(value, (list, tuple)):
+        if depth > _DEEPEST:
+            refuse(
+                "ValueError",
+                f"a list must be at most {_DEEPEST} deep to be a tensor, and must not contain "
+                "itself",
+            )
         for item in value:
-            leaf = _first(item)
+            leaf = _first(item, depth + 1)
             if is_tensor(leaf) or is_variable(leaf):
                 return leaf
             first = leaf if first is None else first
@@ -252,11 +342,13 @@ def _from_sequence(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
         return strings
     kind = kind_of(array.dtype)
     if dtype is None and array.size and kind not in _BESIDE[_kind(first)]:
-        refuse("ValueError", f"a sequence must not mix types: {value!r}")
+        refuse("ValueError", f"a sequence must not mix types: {shown(value)}")
     if dtype is not None:
         target = np.dtype(dtype.as_numpy_dtype)
         if array.size and kind_of(target) not in _FITS[kind]:
-            refuse("TypeError", f"a sequence of {array.dtype} cannot become {dtype}: {value!r}")
+            refuse(
+                "TypeError", f"cannot convert a list of {array.dtype} to {dtype}: {shown(value)}"
+            )
         with np.errstate(all="ignore"):
             return array.astype(target)
     if kind == "i":
@@ -264,7 +356,7 @@ def _from_sequence(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
         return array.astype(np.int32 if small else np.int64)
     if kind == "f" and array.dtype == np.float64:
         wide = getattr(first, "dtype", None) == np.float64
-        return array if wide else array.astype(np.float32)
+        return array if wide else cast(array, np.dtype(np.float32))
     return array
 
 
@@ -274,11 +366,13 @@ def _rectangular(value: Any, dtype: Any) -> np.ndarray[Any, Any]:
     except ValueError as e:
         if "inhomogeneous" not in str(e) and "sequence" not in str(e):
             raise
-        return refuse("ValueError", f"a sequence must be rectangular to be a tensor: {value!r}")
+        return refuse(
+            "ValueError", f"a sequence must be rectangular to be a tensor: {shown(value)}"
+        )
     except OverflowError:
-        return refuse("ValueError", f"an integer must fit into 64 bits: {value!r}")
+        return refuse("ValueError", f"an integer must fit into 64 bits: {shown(value)}")
     if dtype is object and any(isinstance(item, (list, tuple)) for item in array.ravel()):
-        refuse("ValueError", f"a sequence must be rectangular to be a tensor: {value!r}")
+        refuse("ValueError", f"a sequence must be rectangular to be a tensor: {shown(value)}")
     return array
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from .errors import ShapeError
 from .native_ops import INDEX, apply
+from .shown import shown
 from .tensor_convert import KIND_OF_TYPE, is_tensor, refuse, to_tensor
 
 if TYPE_CHECKING:
@@ -64,13 +65,15 @@ def _same(symbol: str, x: Tensor, other: Any, swapped: bool) -> Any:
                 "TypeError",
                 f"Tensor {symbol} Tensor: both must have the same dtype: {a._dtype_name} of shape "
                 f"{a.shape} and {b._dtype_name} of shape {b.shape}",
+                a,
+                b,
             )
         return other
     kind = KIND_OF_TYPE.get(type(other))
     if kind is None or (kind == "b" and dtype == "string"):
         number = isinstance(other, (np.ndarray, np.generic)) and other.dtype.kind not in "SUO"
         if dtype == "string" and (kind == "b" or number):
-            refuse("TypeError", f"a {type(other).__name__} cannot become string: {other!r}")
+            refuse("TypeError", f"a {type(other).__name__} cannot become string: {shown(other)}")
         return to_tensor(other, dtype)
     return other
 

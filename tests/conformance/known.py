@@ -50,6 +50,8 @@ def reason(
         return "rebatch: rows without items must have the same shape too"
     if '"pad_to_boundary": true' in json.dumps(program) and used & {"flat_map", "interleave"}:
         return "a function that makes datasets sees the shapes of its element, not of the spec"
+    if "from_generator" in used and "does not fit" in ours and '"value"' in theirs:
+        return "a number that the declared dtype does not hold is that element's error"
     plain = sequential(program)
     if plain is not None and agrees_with_tensorflow(plain):
         return "parallel interleave and batch: errors stand where the sequential form has them"
