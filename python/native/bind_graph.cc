@@ -75,14 +75,25 @@ std::optional<Operand> operand_from(PyObject* object, std::optional<DType> dtype
 // ---- Parameters
 // ----------------------------------------------------------------------------------
 
+// False with an exception set, here and below.
+bool integer(PyObject* object, std::int64_t& out) {
+  const Ref index = Ref::steal(PyNumber_Index(object));
+  if (!index) return false;
+  int overflow = 0;
+  out = PyLong_AsLongLongAndOverflow(index.get(), &overflow);
+  if (overflow != 0) PyErr_SetString(PyExc_ValueError, "an integer must fit into 64 bits");
+  return overflow == 0;
+}
+
 bool integers(PyObject* object, std::vector<std::int64_t>& out) {
   const Ref list = Ref::steal(PyObject_CallOneArg(types().integers.get(), object));
   if (!list) return false;
-  for (nb::handle item : nb::handle(list.get())) out.push_back(nb::cast<std::int64_t>(item));
+  for (nb::handle item : nb::handle(list.get())) {
+    if (!integer(item.ptr(), out.emplace_back())) return false;
+  }
   return true;
 }
 
-// False with an exception set.
 bool attribute(const ParamDef& param, PyObject* object, graph::Attrs& attrs) {
   if (object == Py_None) return true;
   switch (param.kind) {
@@ -93,15 +104,16 @@ bool attribute(const ParamDef& param, PyObject* object, graph::Attrs& attrs) {
       return true;
     }
     case ParamKind::kInt: {
-      const Ref index = Ref::steal(PyNumber_Index(object));
-      if (!index) return false;
-      const long long value = PyLong_AsLongLong(index.get());
-      if (value == -1 && PyErr_Occurred() != nullptr) return false;
-      attrs.set(param.name, Attr(static_cast<std::int64_t>(value)));
+      std::int64_t value = 0;
+      if (!integer(object, value)) return false;
+      attrs.set(param.name, Attr(value));
       return true;
     }
     case ParamKind::kFloat: {
       const double value = PyFloat_AsDouble(object);
+      if (value == -1 && PyErr_ExceptionMatches(PyExc_OverflowError) != 0) {
+        PyErr_SetString(PyExc_ValueError, "a number must fit into a float64");
+      }
       if (value == -1 && PyErr_Occurred() != nullptr) return false;
       attrs.set(param.name, Attr(value));
       return true;
@@ -148,6 +160,48 @@ bool attribute(const ParamDef& param, PyObject* object, graph::Attrs& attrs) {
   }
 }
 
+// An error about an argument, with the user's line.
+Status with_line(Status status, const char* type) {
+  status.edit().type = type;
+  if (const graph::SitePtr site = current_site()) status.edit().line = site->describe();
+  return status;
+}
+
+// Sizes, axes and places: other numbers, and text, are refused here for every op. An empty list has
+// no type of its own and is one of integers. False with an exception set.
+bool as_integers(const OpDef& op, const ParamDef& param, Operand& operand) {
+  const graph::Spec& spec = operand.spec();
+  if (is_integer(spec.dtype)) return true;
+  if (const Tensor* value = operand.value(); value != nullptr && value->count() == 0) {
+    auto none = make_tensor(tensor_account(), DType::kInt32, value->shape(), Buffer::Ask::kOwed);
+    if (none.ok()) {
+      operand = {graph::Node::constant(std::move(none).value(), operand.node->site()), 0};
+      return true;
+    }
+  }
+  raise(with_line(invalid_argument(op.name, ": ", param.name, " must be int32 or int64, found ",
+                                   spec.to_string()),
+                  "TypeError"));
+  return false;
+}
+
+// The exception now set about an attribute, as one that says whose it is.
+PyObject* refuse_attribute(const OpDef& op, const ParamDef& param) {
+  const bool of_type = PyErr_ExceptionMatches(PyExc_TypeError) != 0;
+  if (!of_type && PyErr_ExceptionMatches(PyExc_ValueError) == 0) return nullptr;
+  PyObject* type = nullptr;
+  PyObject* value = nullptr;
+  PyObject* trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  const Ref kept[] = {Ref::steal(type), Ref::steal(value), Ref::steal(trace)};
+  const Ref text = value == nullptr ? Ref() : Ref::steal(PyObject_Str(value));
+  const char* why = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  PyErr_Clear();
+  return raise(
+      with_line(invalid_argument(op.name, ": ", param.name, ": ", why == nullptr ? "?" : why),
+                of_type ? "TypeError" : "ValueError"));
+}
+
 bool is_variable(PyObject* object) {
   auto* type = reinterpret_cast<PyTypeObject*>(types().variable.get());
   return type != nullptr && PyObject_TypeCheck(object, type);
@@ -191,6 +245,7 @@ PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count) {
     auto operand = operand_from(object, letters.of(param.type));
     if (!operand) return false;
     letters.note(param.type, operand->spec().dtype);
+    if (param.type == 'n' && !as_integers(op, param, *operand)) return false;
     operands.push_back(std::move(*operand));
     return true;
   };
@@ -208,7 +263,7 @@ PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count) {
           if (!add(param, item.ptr())) return nullptr;
         }
       } else if (!attribute(param, object, attrs)) {
-        return nullptr;
+        return PyErr_Occurred() != nullptr ? refuse_attribute(op, param) : nullptr;
       }
     }
     return apply_op(op, std::move(operands), std::move(attrs));
@@ -335,8 +390,7 @@ void bind_graph(nb::module_& m) {
         Shape shape = Shape::unknown_rank();
         if (!dims.is_none()) {
           std::vector<std::int64_t> all;
-          for (nb::handle dim : dims)
-            all.push_back(dim.is_none() ? -1 : nb::cast<std::int64_t>(dim));
+          for (nb::handle dim : dims) all.push_back(dim.is_none() ? -1 : integer_from(dim));
           shape = Shape(std::span<const std::int64_t>(all));
         }
         return steal(tensor_to_python(

@@ -37,10 +37,23 @@ struct NativeObject {
   ObjectPtr object;
 };
 
+}  // namespace
+
+std::int64_t integer_from(nb::handle object) {
+  const Ref index = Ref::steal(PyNumber_Index(object.ptr()));
+  if (!index) throw nb::python_error();
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(index.get(), &overflow);
+  if (overflow != 0) throw nb::value_error("an integer must fit into 64 bits");
+  return value;
+}
+
+namespace {
+
 Shape shape_from(nb::handle shape) {
   if (shape.is_none()) return Shape::unknown_rank();
   std::vector<std::int64_t> dims;
-  for (nb::handle dim : shape) dims.push_back(dim.is_none() ? -1 : nb::cast<std::int64_t>(dim));
+  for (nb::handle dim : shape) dims.push_back(dim.is_none() ? -1 : integer_from(dim));
   return Shape(std::span<const std::int64_t>(dims));
 }
 
@@ -73,19 +86,29 @@ std::string kind_name(Structure::Kind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-Value value_from(nb::handle object) {
+constexpr int kMostNested = 256;  // lists in lists of a parameter
+
+Value value_from(nb::handle object, int depth = 0) {
   if (object.is_none()) return {};
   if (nb::isinstance<nb::bool_>(object)) return nb::cast<bool>(object);
-  if (nb::isinstance<nb::int_>(object)) return nb::cast<std::int64_t>(object);
+  if (nb::isinstance<nb::int_>(object)) return integer_from(object);
   if (nb::isinstance<nb::float_>(object)) return nb::cast<double>(object);
-  if (nb::isinstance<nb::str>(object)) return nb::cast<std::string>(object);
+  if (nb::isinstance<nb::str>(object)) {
+    Py_ssize_t size = 0;
+    const char* text = PyUnicode_AsUTF8AndSize(object.ptr(), &size);
+    if (text == nullptr) throw nb::python_error();
+    return std::string(text, static_cast<std::size_t>(size));
+  }
   if (nb::isinstance<NativeStructure>(object)) return nb::cast<NativeStructure&>(object).structure;
   if (nb::isinstance<NativeElement>(object)) return nb::cast<NativeElement&>(object).element;
   if (nb::isinstance<NativeFunction>(object)) return nb::cast<NativeFunction&>(object).function;
   if (nb::isinstance<NativeObject>(object)) return nb::cast<NativeObject&>(object).object;
   if (nb::isinstance<nb::list>(object) || nb::isinstance<nb::tuple>(object)) {
+    if (depth > kMostNested) {
+      throw nb::value_error("a parameter of an operator must not contain itself");
+    }
     auto list = std::make_shared<ValueList>();
-    for (nb::handle item : object) list->items.push_back(value_from(item));
+    for (nb::handle item : object) list->items.push_back(value_from(item, depth + 1));
     return std::shared_ptr<const ValueList>(std::move(list));
   }
   throw nb::type_error("a parameter of an operator has no value of this type");

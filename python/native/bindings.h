@@ -8,6 +8,9 @@
 // What the module's parts hand to each other. With the GIL.
 namespace spillway::python {
 
+// An integer of 64 bits; throws a ValueError where it is larger, a TypeError where it is none.
+std::int64_t integer_from(nanobind::handle object);
+
 NodePtr node_of(PyObject* native_node);         // null with an exception
 PyObject* node_to_python(const NodePtr& node);  // new reference
 ElementPtr element_of(PyObject* native_element);

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+import numpy as np
+
 from spillway import nest, opaque
 from spillway.dtypes import int64
+from spillway.shown import shown
 from spillway.symbolic import TraceBreak, stand_in
 from spillway.tensor import Tensor
-from spillway.tensor_convert import is_variable, refuse, to_array
+from spillway.tensor_convert import is_variable, kind_of, refuse, to_array
 
 
 class Hole:
@@ -71,12 +74,18 @@ def size(value: Any, op: str, name: str) -> Any:
         return Hole(value)
     if is_variable(value) and opaque.form() is not None:
         raise TraceBreak("makes datasets of the value of a variable")
-    must = f"{op}: {name} must be an integer: cannot convert {value!r} to int64"
+    must = f"{op}: {name} must be an integer: cannot convert {shown(value)} to int64"
     if isinstance(value, Tensor):
-        if not value.dtype.is_integer:
+        if not value.dtype.is_integer or value.shape.rank not in (None, 0):
             refuse("ValueError", must)
         return value.__index__()
     try:
+        # NumPy's numbers are cut to integers, as in TensorFlow: those that have none are refused.
+        if isinstance(value, (np.ndarray, np.generic)) and kind_of(value.dtype) not in "ifb":
+            refuse("TypeError", must)
+        numeric = isinstance(value, (np.ndarray, np.generic)) and kind_of(value.dtype) in "if"
+        if numeric and not bool(np.all(np.abs(value.astype(np.float64)) < 2.0**63)):
+            refuse("ValueError", must)
         made = to_array(value, int64)
     except (TypeError, ValueError) as error:
         refuse("TypeError" if isinstance(error, TypeError) else "ValueError", must)
