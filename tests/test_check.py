@@ -237,7 +237,7 @@ def test_the_position_of_another_pipeline_is_refused(
     interrupted.append(2)
     with pytest.raises(KeyboardInterrupt):
         bad_every_tenth(100).check(output=log)
-    with pytest.raises(sw.errors.InvalidArgumentError):
+    with pytest.raises(sw.errors.NotFoundError, match="saved by another pipeline"):
         bad_every_tenth(99).check(output=log, resume=True)
     with pytest.raises(ValueError, match="needs output"):
         sw.Dataset.range(9).check(resume=True)

@@ -6,13 +6,14 @@ import base64
 import binascii
 import json
 import os
+import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
 from spillway.errors import CorruptFile
 from spillway.problems import Problem, open_private
 
-_VERSION = 1
+_VERSION = 2  # 1: positions without a checksum
 
 
 @dataclass
@@ -59,6 +60,7 @@ class CheckLog:
             "problems": at.problems,
             "complete": at.complete,
         }
+        line["crc32"] = _checksum(line)
         self._file.write(json.dumps(line).encode() + b"\n")
         self._file.flush()
 
@@ -95,6 +97,10 @@ def read_log(path: str | os.PathLike[str], most: int) -> Earlier:
     return earlier
 
 
+def _checksum(facts: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(facts, sort_keys=True).encode())
+
+
 def _facts(line: bytes) -> Any:
     try:
         return json.loads(line)
@@ -106,8 +112,12 @@ def _progress(path: str, facts: dict[str, Any]) -> Progress:
     def corrupt(what: str) -> CorruptFile:
         return CorruptFile(f"{path}: not the file of a check: {what}", file=path)
 
-    if facts["spillway_check"] != _VERSION:
-        raise corrupt(f"expected version {_VERSION}, found {facts['spillway_check']!r}")
+    version = facts["spillway_check"]
+    given = facts.pop("crc32", None)
+    if version != 1 and given != _checksum(facts):
+        raise corrupt("a position does not have its checksum, the file was changed")
+    if version not in (1, _VERSION):
+        raise corrupt(f"expected version {_VERSION}, found {version!r}")
     counts = [facts.get(name) for name in ("pass", "checked", "problems")]
     if not all(isinstance(count, int) and count >= 0 for count in counts):
         raise corrupt(f"expected counts, found {counts!r}")

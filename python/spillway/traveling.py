@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from spillway import _native
 from spillway.guard import travel
+from spillway.travel_checks import damaged, sealed
 
 if TYPE_CHECKING:
     from spillway.dataset import Dataset
@@ -36,19 +37,21 @@ def dataset_parts(dataset: Dataset) -> tuple[Any, ...]:
         with _checking:
             for node in nodes:
                 _check(node)
-    return _dataset, (type(dataset), nodes)
+    return sealed(_dataset, (type(dataset), nodes, nodes[-1].hash))
 
 
-def _dataset(cls: type[Dataset], nodes: list[Any]) -> Dataset:
+def _dataset(cls: type[Dataset], nodes: list[Any], hash: int | None = None) -> Dataset:
     from spillway.dataset import Dataset
 
+    if hash is not None and nodes[-1].hash != hash:  # parts of two kinds were exchanged
+        raise damaged()
     made = cls.__new__(cls)
     Dataset.__init__(made, nodes[-1])
     return made
 
 
 def _node_parts(node: Any) -> tuple[Any, ...]:
-    return _node, _native.node_parts(node)
+    return sealed(_node, _native.node_parts(node))
 
 
 def _node(op: str, params: list[Any], inputs: list[Any], line: str, name: str) -> Any:
@@ -59,7 +62,7 @@ def _node(op: str, params: list[Any], inputs: list[Any], line: str, name: str) -
 
 
 def _structure_parts(structure: Any) -> tuple[Any, ...]:
-    return _structure, (_plain(structure),)
+    return sealed(_structure, (_plain(structure),))
 
 
 def _plain(structure: Any) -> tuple[Any, ...]:
@@ -97,7 +100,7 @@ def _structure(plain: tuple[Any, ...]) -> Any:
 
 
 def _element_parts(element: Any) -> tuple[Any, ...]:
-    return _element, (element.value(), element.structure)
+    return sealed(_element, (element.value(), element.structure))
 
 
 def _element(nest: Any, structure: Any) -> Any:
@@ -108,7 +111,7 @@ def _function_parts(function: Any) -> tuple[Any, ...]:
     recipe = recipe_of(function)
     if recipe is not None:
         return recipe.make, recipe.args
-    return _function, _native.function_parts(function)
+    return sealed(_function, _native.function_parts(function))
 
 
 def _function(kind: str, parts: tuple[Any, ...], output: Any, code: str, name: str) -> Any:

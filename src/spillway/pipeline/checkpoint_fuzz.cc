@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "spillway/pipeline/consumer.h"
+#include "spillway/pipeline/sealed_state.h"
 
 namespace {
 
@@ -42,22 +43,25 @@ std::unique_ptr<Consumer> open(Budget& budget) {
 
 }  // namespace
 
-// Any bytes in the place of the operators' states (the header is put right, so that the search
-// begins behind it): refused, or an iterator that comes to its end.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+// Restores a state: refused, or an iterator that comes to its end.
+static void resume(const std::string& state) {
   Budget budget(16 << 20);
-  StateWriter header;
-  header.put("SPW");
-  header.put(1);
-  header.put(static_cast<std::int64_t>(pipeline()->hash()));
-  header.put(0);
-  const std::string state =
-      std::move(header).take() + std::string(reinterpret_cast<const char*>(data), size);
   const auto consumer = open(budget);
-  if (!consumer->restore(state).ok()) return 0;
+  if (!consumer->restore(state).ok()) return;
   for (int events = 0; events < 1000; ++events) {
     const Next next = consumer->next();
-    if (next.ok() && !next.value()) return 0;
+    if (next.ok() && !next.value()) return;
   }
   std::abort();
+}
+
+// Any bytes as they are, and in the place of the operators' states (sealed, so that the search
+// begins behind the checksum).
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string given(reinterpret_cast<const char*>(data), size);
+  resume(given);
+  StateWriter header;
+  header.put(0);
+  resume(seal_state(pipeline()->hash(), std::move(header).take() + given));
+  return 0;
 }

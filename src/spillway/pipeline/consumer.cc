@@ -4,13 +4,12 @@
 
 #include "spillway/base/clock.h"
 #include "spillway/memory/activity.h"
+#include "spillway/pipeline/sealed_state.h"
 #include "spillway/pipeline/watched_run.h"
 
 namespace spillway {
 namespace {
 
-constexpr std::int64_t kVersion = 1;
-constexpr std::string_view kMagic = "SPW";
 constexpr std::int64_t kMostRows = 1 << 16;
 constexpr std::size_t kChunkBytes = 256 * 1024;
 
@@ -122,9 +121,6 @@ void Consumer::consider_working_ahead(std::int64_t took_ns, std::int64_t away_ns
 
 Result<std::string> Consumer::save() const {
   StateWriter out;
-  out.put(kMagic);
-  out.put(kVersion);
-  out.put(static_cast<std::int64_t>(run_->root()->hash()));
   out.put(ended_ ? 1 : 0);
   if (ended_) {
     save_shared(*run_->root(), out);
@@ -136,26 +132,18 @@ Result<std::string> Consumer::save() const {
     SW_RETURN_IF_ERROR(ahead_ != nullptr ? ahead_->save(out, at) : input_->save(out, at));
   }
   SW_RETURN_IF_ERROR(out.status());
-  return std::move(out).take();
+  return seal_state(run_->root()->hash(), out.bytes());
 }
 
 Status Consumer::restore(std::string_view state) {
-  StateReader in(state);
-  std::string magic;
-  std::int64_t version = 0;
-  std::int64_t hash = 0;
-  std::int64_t ended = 0;
-  if (!in.get(magic).ok() || magic != kMagic) {
-    return invalid_argument("restore: not a state saved by an iterator");
-  }
-  SW_RETURN_IF_ERROR(in.get(version));
-  if (version != kVersion) return invalid_argument("restore: unknown version: ", version);
-  SW_RETURN_IF_ERROR(in.get(hash));
-  if (static_cast<std::uint64_t>(hash) != run_->root()->hash()) {
+  SW_ASSIGN(const OpenedState opened, open_state(state));
+  if (opened.pipeline != run_->root()->hash()) {
     return Status::error(ErrorKind::kUser, Code::kNotFound,
                          "restore: the state was saved by another pipeline; this one is\n",
                          run_->root()->to_string());
   }
+  StateReader in(opened.content);
+  std::int64_t ended = 0;
   SW_RETURN_IF_ERROR(in.get(ended));
   if (ended != 0) {
     ended_ = true;

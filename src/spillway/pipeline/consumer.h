@@ -30,7 +30,8 @@ class Consumer {
   Next next();
   void handed_out(std::int64_t rows_of_this_chunk) { handed_ = rows_of_this_chunk; }
 
-  // Versioned, bound to the pipeline's hash. Of what was handed out; may be called at any time.
+  // Sealed and bound to the pipeline's hash (sealed_state.h). Of what was handed out; may be called
+  // at any time.
   Result<std::string> save() const;
   // Before the first next().
   Status restore(std::string_view state);

@@ -1,6 +1,7 @@
 #include "spillway/pipeline/policy.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,11 +13,15 @@
 #include "spillway/base/base64.h"
 #include "spillway/base/bytes.h"
 #include "spillway/base/mutant.h"
+#include "spillway/guard/channel.h"
 #include "spillway/pipeline/operator.h"
+#include "spillway/pipeline/sealed_json.h"
 #include "spillway/pipeline/structure_json.h"
 
 namespace spillway {
 namespace {
+
+constexpr int kVersion = 2;  // 1: lines without a checksum
 
 Status file_error(const std::string& path, const char* doing) {
   Status status = Status::error(ErrorKind::kResource, Code::kUnavailable, "quarantine: ", doing,
@@ -24,6 +29,24 @@ Status file_error(const std::string& path, const char* doing) {
   status.edit().file = path;
   status.edit().type = "FileError";
   return status;
+}
+
+// All of `line`, or nothing of it.
+Status append(const std::string& path, std::string_view line) {
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_CREAT, 0600));
+  if (!file) return file_error(path, "cannot open");
+  const ssize_t n = ::write(file.get(), line.data(), line.size());
+  if (n == static_cast<ssize_t>(line.size())) return {};
+  if (n >= 0) errno = ENOSPC;
+  Status failed = file_error(path, "cannot write to");
+  struct stat about{};
+  // What another process appended meanwhile stays.
+  const off_t end = ::lseek(file.get(), 0, SEEK_CUR);
+  if (n > 0 && ::fstat(file.get(), &about) == 0 && about.st_size == end &&
+      ::ftruncate(file.get(), end - n) != 0) {
+    failed.edit().message += "; the file ends with a part of a line";
+  }
+  return failed;
 }
 
 std::uint64_t key_of(const std::string& stage, const std::string& origin, std::int64_t index) {
@@ -91,6 +114,7 @@ Result<std::shared_ptr<Quarantine>> Quarantine::open(const std::string& path) {
   std::ifstream lines(path);
   const MutexLock lock(out->mutex_);
   for (std::string line; std::getline(lines, line);) {
+    out->cut_off_ = lines.eof();  // by a process that was killed, or a full disk
     const auto entry = nlohmann::json::parse(line, nullptr, false);
     if (!entry.is_object()) continue;
     out->seen_.push_back(key_of(entry.value("stage", ""), entry.value("origin", ""),
@@ -106,7 +130,7 @@ Status Quarantine::add(const Status& error) {
   const MutexLock lock(mutex_);
   const auto at = std::ranges::lower_bound(seen_, key);
   if (at != seen_.end() && *at == key) return {};
-  nlohmann::json entry = {{"version", 1},
+  nlohmann::json entry = {{"version", kVersion},
                           {"stage", info.stage},
                           {"line", info.line},
                           {"origin", info.origin},
@@ -128,13 +152,10 @@ Status Quarantine::add(const Status& error) {
   }
   // One write a line, so that lines of two processes never mix.
   const std::string line =
-      entry.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
-  const int fd = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_CREAT, 0600);
-  if (fd < 0) return file_error(path_, "cannot open");
-  const ssize_t n = write(fd, line.data(), line.size());
-  const bool whole = n == static_cast<ssize_t>(line.size());
-  close(fd);
-  if (!whole) return file_error(path_, "cannot write to");
+      (cut_off_ ? "\n" : "") +
+      seal_json(entry.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)) + "\n";
+  SW_RETURN_IF_ERROR(append(path_, line));
+  cut_off_ = false;
   seen_.insert(at, key);
   return {};
 }
@@ -161,6 +182,12 @@ Result<std::vector<ElementPtr>> read_quarantine(const std::string& path,
     };
     const auto entry = nlohmann::json::parse(line, nullptr, false);
     if (!entry.is_object()) return corrupt("not JSON");
+    const JsonSeal seal = check_json(line);
+    const auto version = entry.find("version");
+    const bool plain = version != entry.end() && version->is_number_integer() && *version == 1;
+    if (seal == JsonSeal::kBroken || (seal == JsonSeal::kNone && !plain)) {
+      return corrupt("the line does not have its checksum: it was changed");
+    }
     if (!entry.contains("input")) continue;  // the input could not be stored
     if (!entry["input"].is_string() || !entry.contains("structure")) return corrupt("no input");
     auto structure = structure_from_json(entry["structure"]);

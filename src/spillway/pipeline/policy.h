@@ -50,8 +50,9 @@ struct AuditEntry {
   std::int64_t weight = 1;  // source rows
 };
 
-// Appends failing inputs to a file, one JSON line each: the error, the address and the stage's
-// input as base64 (never pickled). Keyed by address: what is there already is not written twice.
+// Appends failing inputs to a file, one JSON line each: the error, the address, the stage's input
+// as base64 (never pickled), and a checksum. Keyed by address: what is there already is not written
+// twice. A line is written whole or not at all.
 class Quarantine {
  public:
   static Result<std::shared_ptr<Quarantine>> open(const std::string& path);
@@ -62,6 +63,7 @@ class Quarantine {
   Mutex mutex_;
   const std::string path_;
   std::vector<std::uint64_t> seen_ SW_GUARDED_BY(mutex_);  // sorted hashes of keys in the file
+  bool cut_off_ SW_GUARDED_BY(mutex_) = false;             // its last line has no end
 };
 
 // The inputs in a quarantine file, in its order. The file is not trusted: kData errors name the

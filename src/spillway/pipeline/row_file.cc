@@ -148,6 +148,8 @@ Result<std::optional<std::vector<Tensor>>> RowFileReader::next(bool wanted) {
     if (count != static_cast<std::uint64_t>(row_)) {
       return corrupt(offset, "the number of rows is wrong");
     }
+    const std::uint64_t end = offset + sizeof head + length;
+    if (known && *known != end) return corrupt(end, "there are bytes behind its end");
     return Values();
   }
   std::vector<Tensor> values;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "spillway/base/bytes.h"
+#include "spillway/pipeline/sealed_json.h"
 #include "spillway/pipeline/structure_json.h"
 
 namespace spillway {
@@ -13,7 +14,7 @@ constexpr std::string_view kPlain;  // not compressed
 
 using Json = nlohmann::json;
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;                      // 1: without a checksum
 constexpr std::size_t kMostMetadata = 8 * kMiB;  // kMostShards shards have less
 constexpr std::size_t kParsed = 32;  // bytes a byte of JSON may take: "{}," is the worst
 constexpr RowFileReader::Kind kKind = {kSavedMagic, "saved dataset", ""};
@@ -85,6 +86,22 @@ Status parse_shards(const std::string& path, const Json& json, SavedDataset& out
   return {};
 }
 
+Status check_seal(const std::string& path, std::string_view text, int version) {
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  const JsonSeal seal = check_json(text);
+  if (seal == JsonSeal::kBroken) {
+    return malformed(path, "the metadata do not have their checksum: the file was changed");
+  }
+  if (version < 1 || version > kVersion) {
+    return Status::error(ErrorKind::kUser, Code::kUnimplemented, "load: ", path,
+                         ": the format must be version ", kVersion, ": ", version);
+  }
+  if (version > 1 && seal == JsonSeal::kNone) {
+    return malformed(path, "the metadata must end with their checksum: the file was changed");
+  }
+  return {};
+}
+
 Result<SavedDataset> parse(const std::string& folder, const std::string& text) {
   const std::string path = metadata_path(folder);
   const Json json = Json::parse(text, nullptr, false);
@@ -93,10 +110,7 @@ Result<SavedDataset> parse(const std::string& folder, const std::string& text) {
   if (!get_count(json, "spillway_dataset", version)) {
     return malformed(path, "this is not JSON that spillway wrote");
   }
-  if (version != kVersion) {
-    return Status::error(ErrorKind::kUser, Code::kUnimplemented, "load: ", path,
-                         ": the format must be version ", kVersion, ": ", version);
-  }
+  SW_RETURN_IF_ERROR(check_seal(path, text, version));
   SavedDataset out;
   out.folder = folder;
   if (const auto run = json.find("run");
@@ -180,7 +194,7 @@ std::string metadata_text(const SavedDataset& saved) {
                      {"compression", name_of(saved.compression)},
                      {"element_spec", structure_to_json(*saved.structure)},
                      {"shards", std::move(shards)}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return seal_json(json.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 Result<std::unique_ptr<RowFileReader>> open_shard(const std::string& path, const SavedShard& shard,

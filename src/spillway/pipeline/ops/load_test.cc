@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "spillway/pipeline/access.h"
+#include "spillway/pipeline/sealed_json.h"
 #include "spillway/testing/operator_conformance.h"
 #include "spillway/testing/saved_datasets.h"
 
@@ -109,10 +110,12 @@ TEST(Load, ForgedMetadataAreRefused) {
   saved(range(3), folder.path());
   const std::string path = folder.path() + "/snapshot.metadata";
   const std::string text = content_of(path);
-  const auto with = [&](const std::string& old, const std::string& now) {
-    std::string forged = text;
+  const std::string plain = text.substr(0, text.rfind(",\"crc32c\"")) + "}";
+  ASSERT_EQ(seal_json(plain) + "\n", text);
+  const auto with = [&](const std::string& old, const std::string& now, bool sealed = true) {
+    std::string forged = plain;
     forged.replace(forged.find(old), old.size(), now);
-    replace_content(path, forged);
+    replace_content(path, sealed ? seal_json(forged) + "\n" : forged);
     const auto made = try_node("load", {{"path", folder.path()}});
     return made.ok() ? elements(made.value())
                      : Strings{std::string("!") + std::string(to_string(made.error().code()))};
@@ -122,9 +125,30 @@ TEST(Load, ForgedMetadataAreRefused) {
   EXPECT_EQ(with("\"rows\":3", "\"rows\":2"), (Strings{"0", "1", "2", "!DATA_LOSS"}));
   EXPECT_EQ(with("\"bytes\":", "\"bytes\":1"), Strings{"!DATA_LOSS"});
   EXPECT_EQ(with("\"compression\":\"\"", "\"compression\":7"), Strings{"!DATA_LOSS"});
-  EXPECT_EQ(with("\"spillway_dataset\":1", "\"spillway_dataset\":2"), Strings{"!UNIMPLEMENTED"});
+  EXPECT_EQ(with("\"spillway_dataset\":2", "\"spillway_dataset\":3"), Strings{"!UNIMPLEMENTED"});
   EXPECT_EQ(with("\"dtype\":\"int64\"", "\"dtype\":\"int32\""), Strings{"!DATA_LOSS"});
   EXPECT_EQ(with("{", "["), Strings{"!DATA_LOSS"});
+  EXPECT_EQ(with("{", "{", false), Strings{"!DATA_LOSS"}) << "without the checksum";
+  EXPECT_EQ(with("\"spillway_dataset\":2", "\"spillway_dataset\":1", false),
+            (Strings{"0", "1", "2"}))
+      << "as older versions wrote it";
+}
+
+TEST(Load, EveryFlippedBitOfTheMetadataIsRefused) {
+  const TemporaryFolder folder;
+  saved(range(3), folder.path());
+  const std::string path = folder.path() + "/snapshot.metadata";
+  const std::string text = content_of(path);
+  for (std::size_t bit = 0; bit + 8 < text.size() * 8; ++bit) {  // but those of the line's end
+    std::string flipped = text;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
+    replace_content(path, flipped);
+    const auto made = try_node("load", {{"path", folder.path()}});
+    ASSERT_FALSE(made.ok()) << bit;
+    const Code code = made.error().code();
+    EXPECT_TRUE(code == Code::kDataLoss || code == Code::kUnimplemented || code == Code::kNotFound)
+        << bit << to_string(code);
+  }
 }
 
 TEST(Load, ARandomRowIsReadAlone) {

@@ -71,8 +71,8 @@ class ShardIterator final : public Iterator {
     return input_->save(out);
   }
   Status restore(StateReader& in) override {
-    SW_RETURN_IF_ERROR(in.get_count(need_));
-    SW_RETURN_IF_ERROR(in.get_count(passed_));
+    SW_RETURN_IF_ERROR(in.get_count(need_, shards_ - 1));
+    SW_RETURN_IF_ERROR(in.get_count(passed_, need_));
     return input_->restore(in);
   }
 
