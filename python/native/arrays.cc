@@ -122,8 +122,10 @@ std::optional<Tensor> shared_tensor(PyArrayObject* array, DType dtype) {
 
 // Items of an object, bytes or unicode array as UTF-8 bytes.
 std::optional<Tensor> strings_from(PyArrayObject* array, const LeafRules& rules) {
-  const Ref objects = Ref::steal(PyArray_FROM_OTF(reinterpret_cast<PyObject*>(array), NPY_OBJECT,
-                                                  NPY_ARRAY_IN_ARRAY | NPY_ARRAY_FORCECAST));
+  // A chararray, like other subclasses of arrays, may refuse to hold objects.
+  const Ref objects = Ref::steal(
+      PyArray_FROM_OTF(reinterpret_cast<PyObject*>(array), NPY_OBJECT,
+                       NPY_ARRAY_IN_ARRAY | NPY_ARRAY_FORCECAST | NPY_ARRAY_ENSUREARRAY));
   if (!objects) return std::nullopt;
   auto* flat = reinterpret_cast<PyArrayObject*>(objects.get());
   const npy_intp count = PyArray_SIZE(flat);

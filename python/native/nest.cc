@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "objects.h"
+#include "spillway/tensor/class_name.h"
 #include "tensors.h"
 
 namespace spillway::python {
@@ -47,6 +48,15 @@ std::vector<std::string> fields_of(PyObject* object) {
   }
   PyErr_Clear();
   return out;
+}
+
+// Whether the class has TensorFlow's protocol for nests: `__tf_flatten__` and `__tf_unflatten__`.
+bool is_self_described(PyObject* object) {
+  static PyObject* const kFlatten = attribute_name("__tf_flatten__");
+  static PyObject* const kUnflatten = attribute_name("__tf_unflatten__");
+  auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  return !PyTuple_Check(object) && !PyType_Check(object) && PyObject_HasAttr(type, kFlatten) != 0 &&
+         PyObject_HasAttr(type, kUnflatten) != 0;
 }
 
 bool is_plain_leaf(PyObject* object) {
@@ -109,6 +119,7 @@ class Taker {
     }
     if (PyDict_Check(object)) return dict(object, structure, sole, made);
     if (PyTuple_CheckExact(object)) return tuple(object, structure, sole, made);
+    if (is_self_described(object)) return self_described(object, structure, made);
     if (const auto fields = fields_of(object); !fields.empty()) {
       return named(object, fields, structure, sole, made);
     }
@@ -253,6 +264,37 @@ class Taker {
     return true;
   }
 
+  // An object that says itself what its components are. What else it holds, its metadata, is part
+  // of the structure; where a structure was given, that one's is kept.
+  bool self_described(PyObject* object, const Structure* structure, StructurePtr& made) {
+    const Ref module = Ref::steal(PyImport_ImportModule("spillway.nest"));
+    if (!module) return false;
+    const Ref apart = Ref::steal(PyObject_CallMethod(module.get(), "take_apart", "O", object));
+    if (!apart) return false;
+    PyObject* parts = PyTuple_GET_ITEM(apart.get(), 1);
+    const auto size = static_cast<std::size_t>(PyList_GET_SIZE(parts));
+    const std::string type = class_name(PyTuple_GET_ITEM(apart.get(), 0));
+    if (structure != nullptr &&
+        (structure->kind() != Structure::Kind::kNamed || structure->children().size() != size ||
+         class_of(structure->type()) != class_of(type))) {
+      return wrong_structure(object, *structure);
+    }
+    std::vector<std::string> names;
+    std::vector<StructurePtr> children;
+    for (std::size_t i = 0; i < size; ++i) {
+      const Structure* given = structure != nullptr ? structure->children()[i].get() : nullptr;
+      StructurePtr child;
+      PyObject* part = PyList_GET_ITEM(parts, static_cast<Py_ssize_t>(i));
+      if (!take(part, given, false, child)) return false;
+      names.push_back(std::to_string(i));
+      if (structure == nullptr) children.push_back(std::move(child));
+    }
+    if (structure != nullptr) return true;
+    made = Structure::named(remember_class(PyTuple_GET_ITEM(apart.get(), 0)), std::move(names),
+                            std::move(children));
+    return true;
+  }
+
   bool named(PyObject* object, const std::vector<std::string>& fields, const Structure* structure,
              bool sole, StructurePtr& made) {
     const std::string type = remember_class(reinterpret_cast<PyObject*>(Py_TYPE(object)));
@@ -328,14 +370,35 @@ PyObject* give(const Structure& structure, std::span<const Tensor> values, std::
     PyTuple_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i), item);
   }
   if (structure.kind() == Structure::Kind::kTuple) return out.release();
-  const auto found = classes().find(structure.type());
-  if (found == classes().end()) return out.release();  // from a file: the class was never seen
-  return PyObject_CallObject(found->second.get(), out.get());
+  const Ref known = Ref::steal(class_by_name(structure.type()));
+  if (!known || known.get() == Py_None) return out.release();  // the class was never seen here
+  return PyObject_CallObject(known.get(), out.get());
+}
+
+// A namedtuple of a module that is imported already, as in a worker process that was sent the name
+// only. The name may be a stranger's: nothing is imported, and no other class is called with what a
+// file holds. Null without an exception: there is none.
+Ref imported_class(const std::string& name) {
+  const std::size_t colon = name.find(':');
+  if (colon == std::string::npos || class_of(name).size() != name.size()) return {};
+  const Ref module = Ref::steal(PyUnicode_FromString(name.substr(0, colon).c_str()));
+  Ref found = module ? Ref::steal(PyImport_GetModule(module.get())) : Ref();
+  for (std::size_t at = colon + 1; found && at <= name.size();) {
+    const std::size_t end = std::min(name.find('.', at), name.size());
+    found = Ref::steal(PyObject_GetAttrString(found.get(), name.substr(at, end - at).c_str()));
+    at = end + 1;
+  }
+  PyErr_Clear();
+  if (!found || !PyType_Check(found.get())) return {};
+  auto* type = reinterpret_cast<PyTypeObject*>(found.get());
+  const bool named_tuple = PyType_IsSubtype(type, &PyTuple_Type) != 0 &&
+                           PyObject_HasAttrString(found.get(), "_fields") != 0;
+  return named_tuple ? found : Ref();
 }
 
 }  // namespace
 
-std::string remember_class(PyObject* type) {
+std::string class_name(PyObject* type) {
   const Ref module = Ref::steal(PyObject_GetAttrString(type, "__module__"));
   const Ref name = Ref::steal(PyObject_GetAttrString(type, "__qualname__"));
   PyErr_Clear();
@@ -343,14 +406,21 @@ std::string remember_class(PyObject* type) {
     const char* chars = ref && PyUnicode_Check(ref.get()) ? PyUnicode_AsUTF8(ref.get()) : nullptr;
     return std::string(chars == nullptr ? "" : chars);
   };
-  std::string key = text(module) + ":" + text(name);
+  return text(module) + ":" + text(name);
+}
+
+std::string remember_class(PyObject* type) {
+  std::string key = class_name(type);
   classes()[key] = Ref::borrow(type);
   return key;
 }
 
 PyObject* class_by_name(const std::string& name) {
   const auto found = classes().find(name);
-  return Py_NewRef(found == classes().end() ? Py_None : found->second.get());
+  if (found != classes().end()) return Py_NewRef(found->second.get());
+  Ref imported = imported_class(name);
+  if (!imported) return Py_NewRef(Py_None);
+  return Py_NewRef((classes()[name] = std::move(imported)).get());
 }
 
 bool take_nest(PyObject* nest, const StructurePtr& structure, const TakeRules& rules, bool sole,

@@ -8,7 +8,9 @@ namespace spillway::python {
 // Python's nests (tuples, dicts, namedtuples, dataclasses, attrs classes, None) and ours. With the
 // GIL. Lists are tensors, as TensorFlow has it.
 
-// The classes behind Structure::named, by "module:qualname".
+// The classes behind Structure::named, by "module:qualname". What remakes an object that describes
+// itself (spillway.nest.Remade) stands for the class and its metadata: "module:qualname@metadata".
+std::string class_name(PyObject* type);
 std::string remember_class(PyObject* type);
 PyObject* class_by_name(const std::string& name);  // new reference; None: never seen
 

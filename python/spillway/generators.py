@@ -181,10 +181,6 @@ def _flatten_shapes(shapes: Any, like: Any) -> list[Any]:
         return [shapes]
     if isinstance(like, dict):
         return [leaf for key in sorted(like) for leaf in _flatten_shapes(shapes[key], like[key])]
-    names = nest.fields(like)
-    pairs = (
-        [(getattr(shapes, n), getattr(like, n)) for n in names]
-        if names
-        else list(zip(shapes, like, strict=True))
-    )
+    given = nest.children(shapes) if type(shapes) is type(like) else shapes
+    pairs = zip(given, nest.children(like), strict=True)
     return [leaf for shape, part in pairs for leaf in _flatten_shapes(shape, part)]

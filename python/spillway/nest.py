@@ -1,7 +1,8 @@
 """Elements as trees: tuples, dicts, namedtuples, dataclasses and attrs classes of leaves.
 
 The rules are tf.data's: a dict's values are taken in the order of its sorted keys, and a list is
-a leaf (it becomes one tensor) unless ``lists=True``, as in ``tf.nest``. None is a leaf.
+a leaf (it becomes one tensor) unless ``lists=True``, as in ``tf.nest``. None is a leaf. An object
+with ``__tf_flatten__`` and ``__tf_unflatten__`` says itself what its children are.
 
 >>> flatten({"b": 1, "a": (2, [3, 4])})
 [2, [3, 4], 1]
@@ -9,6 +10,8 @@ a leaf (it becomes one tensor) unless ``lists=True``, as in ``tf.nest``. None is
 
 from __future__ import annotations
 
+import hashlib
+import pickle
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
@@ -119,7 +122,7 @@ def _difference(a: Any, b: Any, lists: bool, depth: int = 0) -> tuple[type[Excep
             f'Substructure "{_show(branch)}" is a sequence, while substructure "{_show(leaf)}" '
             "is not"
         )
-    if isinstance(a, Mapping) != isinstance(b, Mapping) or fields(a) != fields(b):
+    if isinstance(a, Mapping) != isinstance(b, Mapping) or form_of(a) != form_of(b):
         return TypeError, (
             "The two structures don't have the same sequence type. First structure has type "
             f"{type(a).__name__}, while second structure has type {type(b).__name__}."
@@ -145,11 +148,87 @@ def fields(value: Any) -> tuple[str, ...] | None:
     cls = type(value)
     if isinstance(value, tuple):
         return getattr(cls, "_fields", None)
+    if is_self_described(value):
+        return None
     found = getattr(cls, "__dataclass_fields__", None)
     if found is not None:
         return tuple(found)
     attributes = getattr(cls, "__attrs_attrs__", None)
     return None if attributes is None else tuple(attribute.name for attribute in attributes)
+
+
+def form_of(value: Any) -> Any:
+    """What must be the same for branches to match: the fields, or the class of a Remade."""
+    return type(value) if is_self_described(value) else fields(value)
+
+
+def is_self_described(value: Any) -> bool:
+    """Whether `value` has TensorFlow's protocol for nests; tuples and dicts are always their own.
+
+    >>> is_self_described((1, 2))
+    False
+    """
+    cls = type(value)
+    return (
+        hasattr(cls, "__tf_flatten__")
+        and hasattr(cls, "__tf_unflatten__")
+        and not isinstance(value, (tuple, Mapping, type))
+    )
+
+
+class Remade:
+    """Makes objects of a class with `__tf_flatten__` from their components.
+
+    The engine knows it by its name, as it knows the class of a namedtuple. The name tells apart
+    objects of one class with different metadata.
+    """
+
+    def __init__(self, cls: type, metadata: Any) -> None:
+        """Of the class, with what `__tf_flatten__` gave beside the components."""
+        self.cls, self.metadata = cls, metadata
+        self.__module__ = cls.__module__
+        self.__qualname__ = f"{cls.__qualname__}@{_digest(metadata)}"
+
+    def __call__(self, *components: Any) -> Any:
+        """An object of these components."""
+        return self.cls.__tf_unflatten__(self.metadata, components)  # type: ignore[attr-defined]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travels as the class and the metadata."""
+        return Remade, (self.cls, self.metadata)
+
+
+def _digest(metadata: Any) -> str:
+    try:
+        code = pickle.dumps(metadata, protocol=4)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        code = repr(metadata).encode()
+    return hashlib.blake2b(code, digest_size=6).hexdigest()
+
+
+def take_apart(value: Any) -> tuple[Remade, list[Any]]:
+    """What remakes an object that describes itself, and its components."""
+    metadata, components = _flattened(value)
+    return Remade(type(value), metadata), components
+
+
+def _flattened(value: Any) -> tuple[Any, list[Any]]:
+    made = value.__tf_flatten__()
+    if not isinstance(made, tuple) or len(made) != 2 or not isinstance(made[1], (tuple, list)):
+        raise TypeError(
+            f"{type(value).__name__}.__tf_flatten__ must return (metadata, components), the second "
+            f"a tuple or a list, found {type(made).__name__}"
+        )
+    return made[0], list(made[1])
+
+
+def children(value: Any, *, lists: bool = False) -> list[Any]:
+    """The branches below in TensorFlow's order; none of a leaf.
+
+    >>> children({"b": 1, "a": (2, 3)})
+    [(2, 3), 1]
+    """
+    return _children(value, lists) or []
 
 
 def _children(value: Any, lists: bool) -> list[Any] | None:
@@ -162,28 +241,33 @@ def _children(value: Any, lists: bool) -> list[Any] | None:
         return list(value) if lists else None
     if isinstance(value, type):
         return None
+    if is_self_described(value):
+        return _flattened(value)[1]
     names = fields(value)
     return None if names is None else [getattr(value, name) for name in names]
 
 
 def _collect(value: Any, lists: bool, out: list[Any], depth: int = 0) -> None:
-    children = _children(value, lists)
-    if children is None:
+    below = _children(value, lists)
+    if below is None:
         out.append(value)
         return
     if depth > MOST_NESTED:
         too_deep()
-    for child in children:
+    for child in below:
         _collect(child, lists, out, depth + 1)
 
 
 def _rebuild(value: Any, lists: bool, leaf: Callable[[Any], Any], depth: int = 0) -> Any:
-    children = _children(value, lists)
-    if children is None:
-        return leaf(value)
     if depth > MOST_NESTED:
         too_deep()
-    built = [_rebuild(child, lists, leaf, depth + 1) for child in children]
+    if is_self_described(value):
+        remade, components = take_apart(value)
+        return remade(*[_rebuild(child, lists, leaf, depth + 1) for child in components])
+    below = _children(value, lists)
+    if below is None:
+        return leaf(value)
+    built = [_rebuild(child, lists, leaf, depth + 1) for child in below]
     cls = type(value)
     if isinstance(value, Mapping):
         by_key = dict(zip(sorted(value), built, strict=True))

@@ -46,15 +46,19 @@ def parts_of(like: Any, value: Any) -> list[Any]:
                 f"element has {sorted(like)}: {value}"
             )
         return [leaf for key in sorted(like) for leaf in parts_of(like[key], value[key])]
-    names = nest.fields(like)
-    if not hasattr(value, "__len__") or len(value) != len(names or like):
+    children = nest.children(like)
+    parts = _parts(like, value)
+    if not hasattr(parts, "__len__") or len(parts) != len(children):
         raise ValueError(
             "`padded_shapes`: The two structures don't have the same sequence length: the element "
-            f"has {len(names or like)} parts: {value}"
+            f"has {len(children)} parts: {value}"
         )
-    parts = [getattr(value, n) for n in names] if names and not isinstance(value, tuple) else value
-    children = [getattr(like, n) for n in names] if names else like
     return [leaf for a, b in zip(children, parts, strict=True) for leaf in parts_of(a, b)]
+
+
+def _parts(like: Any, value: Any) -> Any:
+    """The parts of a sequence, or of an object of the class that `like` has."""
+    return nest.children(value) if type(value) is type(like) else value
 
 
 def shapes(ds: Dataset, padded_shapes: Any) -> Any:
@@ -137,9 +141,8 @@ def _fill(like: Any, value: Any) -> list[Any]:
         return [value]
     if isinstance(like, dict):
         return [leaf for key in sorted(like) for leaf in _fill(like[key], value.get(key))]
-    names = nest.fields(like)
-    children = [getattr(like, n) for n in names] if names else like
-    return [leaf for a, b in zip(children, value, strict=True) for leaf in _fill(a, b)]
+    pairs = zip(nest.children(like), _parts(like, value), strict=True)
+    return [leaf for a, b in pairs for leaf in _fill(a, b)]
 
 
 def _constant(part: Any, leaf: TensorSpec) -> Any:

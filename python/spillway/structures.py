@@ -33,6 +33,11 @@ def to_structure(spec: Any, *, lists: bool = False, depth: int = 0) -> _native.S
     if isinstance(spec, dict):
         keys = _keys(spec)
         return _native.Structure.dict(keys, [to_structure(spec[k], depth=inside) for k in keys])
+    if nest.is_self_described(spec):
+        remade, parts = nest.take_apart(spec)
+        names = [str(i) for i in range(len(parts))]
+        children = [to_structure(part, depth=inside) for part in parts]
+        return _native.Structure.named(remade, names, children)
     fields = nest.fields(spec)
     if fields:
         children = [to_structure(getattr(spec, field), depth=inside) for field in fields]

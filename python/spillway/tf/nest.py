@@ -112,12 +112,11 @@ def _class_of(value: Any) -> Any:
     """What must be the same: all dicts count as one, and so do classes of the same fields."""
     if isinstance(value, Mapping):
         return Mapping
-    return _nest.fields(value) or (list if isinstance(value, list) else tuple)
+    return _nest.form_of(value) or (list if isinstance(value, list) else tuple)
 
 
 def _below(value: Any) -> list[Any]:
-    names = _nest.fields(value)
-    return [getattr(value, n) for n in names] if names else flatten_once(value)
+    return _nest.children(value, lists=True)
 
 
 def __getattr__(name: str) -> Any:

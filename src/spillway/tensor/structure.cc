@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "spillway/tensor/class_name.h"
+
 namespace spillway {
 
 StructurePtr Structure::finish(Structure structure) {
@@ -93,7 +95,7 @@ StructurePtr Structure::map_leaves(const std::function<StructurePtr(const Struct
 
 bool Structure::same_nest(const Structure& other) const {
   if (is_component() && other.is_component()) return true;
-  if (kind_ != other.kind_ || keys_ != other.keys_ || type_ != other.type_ ||
+  if (kind_ != other.kind_ || keys_ != other.keys_ || class_of(type_) != class_of(other.type_) ||
       children_.size() != other.children_.size()) {
     return false;
   }
@@ -116,7 +118,8 @@ bool Structure::operator==(const Structure& other) const {
 }
 
 bool Structure::accepts(const Structure& other) const {
-  if (kind_ != other.kind_ || keys_ != other.keys_ || type_ != other.type_) return false;
+  if (kind_ != other.kind_ || keys_ != other.keys_) return false;
+  if (class_of(type_) != class_of(other.type_)) return false;
   if (is_component() && (dtype_ != other.dtype_ || !shape_.accepts(other.shape_))) return false;
   if (children_.empty() || other.children_.empty()) {
     return is_component() || children_.size() == other.children_.size();
@@ -156,7 +159,8 @@ std::string Structure::to_string() const {
     case Kind::kDict:
       return list("{", "}", ": ");
     case Kind::kNamed:
-      return type_.substr(type_.find_last_of(".:") + 1) + list("(", ")", "=");
+      return std::string(class_of(type_).substr(class_of(type_).find_last_of(".:") + 1)) +
+             list("(", ")", "=");
     case Kind::kNone:
       return "None";
     case Kind::kDataset:
