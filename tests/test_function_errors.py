@@ -69,7 +69,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "strings and numbers": (
         lambda: D.from_tensor_slices(["a"]).map(lambda s: s + 1),
         TypeError,
-        "int cannot become string",
+        "cannot convert int to string",
     ),
     "a filter that is not a question": (
         lambda: D.range(3).filter(lambda x: x + 1),

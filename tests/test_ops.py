@@ -168,7 +168,5 @@ def test_nothing_repeated_is_known_to_be_nothing_whatever_the_rank() -> None:
 @pytest.mark.parametrize("shape", [[[0.5, 1.0]], [[1, 2], [3, 4]], 0.5])
 def test_a_shape_of_the_wrong_kind_is_an_error_and_no_crash(shape: Any) -> None:
     x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
-    with pytest.raises(
-        tf.errors.InvalidArgumentError, match="shape"
-    ):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="shape"):
         tf.broadcast_to(x, tf.constant(shape)).numpy()

@@ -195,6 +195,7 @@ def _datasets(folder: Path) -> dict[str, Callable[[], Any]]:
             r(6).map(lambda x: 12 // (x - 2)).on_error("skip")
             .with_options(sw.Options()).apply(tf.data.experimental.ignore_errors())
         ),
+        "together": lambda: r(6).apply(tf.data.experimental.map_and_batch(lambda x: 12 // x, 2)),
         "counted": lambda: r(5).apply(tf.data.experimental.assert_cardinality(5)),
         "padded to": lambda: tf.data.Dataset.from_tensor_slices({"a": [1, 2]}).apply(
             tf.data.experimental.pad_to_cardinality(4)),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from spillway import _native, errors
 from spillway import async_loop as _async_loop
+from spillway import config as _config
 from spillway import flight as _flight
 from spillway import growth as _growth
 from spillway import guardian as _guardian
@@ -143,7 +144,7 @@ _native.register_types(
 _native.set_async_hooks(_async_loop.start, _async_loop.is_async)
 _atexit.register(_native.shut_down)
 _native.set_garbage_hook(_collect_garbage)
-_native.guard_numpy(_guardian.is_wanted())
+_native.guard_numpy(_config.is_guard_wanted())
 _memory_errors.explain()
 _guardian.begin()
 _native.set_growth_hook(_growth.look)

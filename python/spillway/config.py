@@ -25,6 +25,11 @@ def _isolate_by_environment() -> bool | str:
     return known[text]
 
 
+def is_guard_wanted() -> bool:
+    """Whether SPILLWAY_GUARD does not say no."""
+    return os.environ.get("SPILLWAY_GUARD", "").strip().lower() not in ("0", "false", "no")
+
+
 class _Settings:
     isolate: bool | str = _isolate_by_environment()
     guard_numpy: bool = True
@@ -68,7 +73,7 @@ class Configured:
         for key, old in self._before.items():
             setattr(settings, key, old)
         _native.set_memory_limit(self._limit)
-        _native.guard_numpy(settings.guard_numpy)
+        _native.guard_numpy(settings.guard_numpy and is_guard_wanted())
         _native.set_spill_directory(settings.spill_dir or "")
         _native.set_threads(settings.threads or 0)
 
@@ -110,7 +115,7 @@ def configure(
     settings.cache_dir = None if cache_dir is None else os.fspath(cache_dir)
     settings.threads = threads
     _native.set_memory_limit(limit)
-    _native.guard_numpy(settings.guard_numpy)
+    _native.guard_numpy(settings.guard_numpy and is_guard_wanted())
     _native.set_spill_directory(settings.spill_dir or "")
     _native.set_threads(threads or 0)
     if cache_dir is not None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from spillway import _native, errors
 from spillway._native import format_bytes
+from spillway.config import is_guard_wanted
 from spillway.largest import largest
 from spillway.lines import PACKAGE, describe, with_source
 from spillway.memory_errors import holders_and_advice
@@ -32,12 +33,7 @@ _collect_after = 0.0
 def begin() -> None:
     """Starts the guardian, unless SPILLWAY_GUARD=0."""
     _native.set_alarm_hook(alarm)
-    _native.guard_process(is_wanted())
-
-
-def is_wanted() -> bool:
-    """Whether the environment does not say no."""
-    return os.environ.get("SPILLWAY_GUARD", "").strip().lower() not in ("0", "false", "no")
+    _native.guard_process(is_guard_wanted())
 
 
 def alarm(facts: dict[str, Any], thread: int | None) -> BaseException | type | None:
