@@ -218,7 +218,8 @@ try:
     ):
         got.append(int(x))
 except (sw.errors.WorkerDied, MemoryError) as error:
-    said = [str(error), error.index, error.line]
+    notes = getattr(error.__cause__, "__notes__", [])
+    said = ["\\n".join([str(error), *notes]), error.index, error.line]
 print(json.dumps([got, said]))
 """
 
@@ -268,6 +269,7 @@ def test_one_that_leaks_arrays_gets_a_memory_error_before_its_worker_is_killed()
     assert index == len(got)
     assert "an array of 9.54 MiB does not fit" in text
     assert "line 9, in gen" in text
+    assert "largest: held in gen() (list of" in text
     assert line
 
 

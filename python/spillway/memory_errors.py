@@ -50,15 +50,19 @@ def add_note(error: BaseException) -> None:
         return
     if getattr(error, "reason", "") or getattr(error, "__notes__", None):
         return
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    frame = trace.tb_frame if trace is not None else None
     refused = "spillway: the allocation was refused before the process was killed: "
     error.add_note(
         (_native.last_refusal() or refused + in_use(_native.fullest_room()))
-        + holders_and_advice(largest(frame))
+        + holders_and_advice(largest(_innermost(error)))
     )
+
+
+def _innermost(error: BaseException) -> FrameType | None:
+    """The frame that raised it; None while it was not raised by any."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace.tb_frame if trace is not None else None
 
 
 def in_use(facts: dict[str, Any]) -> str:
@@ -106,24 +110,31 @@ def _explain_refusals() -> None:
 
     def init(self: Any, *args: Any) -> None:
         first_init(self, *args)
-        reason = _native.last_refusal()
-        self.reason = reason + _holders_now(sys._getframe().f_back) if reason else ""
+        self.reason = _native.last_refusal()
+        self.holders = _holders_now(sys._getframe().f_back) if self.reason else []
 
     def text(self: Any) -> str:
         reason = getattr(self, "reason", "")
-        return f"{first_str(self)}\n{reason}" if reason else first_str(self)
+        if not reason:
+            return first_str(self)
+        # Where C code called the function, the error is made when the function has ended already.
+        if not self.holders and (frame := _innermost(self)) is not None:
+            self.holders = _holders_now(frame)
+        return f"{first_str(self)}\n{reason}{holders_and_advice(self.holders)}"
 
     refused: Any = Refused
     refused.__init__, refused.__str__, refused._spillway = init, text, True
 
 
-def _holders_now(frame: FrameType | None) -> str:
+def _holders_now(frame: FrameType | None) -> list[Holder]:
     """Not for each of many refusals: a program may try smaller and smaller arrays."""
     global _next_look
     if time.monotonic() < _next_look:
-        return ""
-    _next_look = time.monotonic() + _LOOK_EVERY
-    return holders_and_advice(largest(frame))
+        return []
+    found = largest(frame)
+    if found:
+        _next_look = time.monotonic() + _LOOK_EVERY
+    return found
 
 
 def _explain_in_notebook() -> None:
