@@ -232,13 +232,9 @@ class WholeImage final : public PixelSink {
 Status decode(ImageBytes bytes, const DecodeOptions& options, Workspace& workspace,
               const PixelRoom& room) {
   WholeImage image(room);
-  // Below this, making our tables takes longer than they save (measured on Zen 3; 64 x 64 pixels).
-  constexpr std::size_t kWorthTables = 1500;
-  if (bytes.size() >= kWorthTables) {
-    JpegJob job{bytes, &image};
-    decode_jpegs({&job, 1}, options, workspace);
-    if (job.done) return job.status;
-  }
+  JpegJob job{bytes, &image};
+  decode_jpegs({&job, 1}, options, workspace);
+  if (job.done) return job.status;
   return decode_jpeg_by_library(bytes, options, workspace, image);
 }
 

@@ -34,7 +34,8 @@ struct Work {
   std::optional<Workspace> memory;
   std::byte* room = nullptr;
   std::size_t room_bytes = 0;
-  std::array<Table, 6> tables;  // any image's: two for each component of each are enough
+  const std::uint8_t* bits = nullptr;  // in the room
+  std::array<Table, 6> tables;         // any image's: two for each component of each are enough
 };
 
 class Batch {
@@ -83,6 +84,7 @@ class Batch {
     if (!make_room(work, picture_bytes + unstuffed_bytes(scan.size(), parts))) return false;
     auto* const bits = reinterpret_cast<std::uint8_t*>(work.room + picture_bytes);
     if (!unstuff(scan, parts, bits)) return false;
+    work.bits = bits;
     work.job = &job;
     job.status =
         job.sink->begin({1, work.plan.window.height, work.plan.window.width, work.plan.channels});
@@ -168,9 +170,22 @@ class Batch {
         return;
       }
     }
+    if (work.lane.left_over && !work.job->done) refuse_left_over(work);
     let_go(work);
     --running_;
     std::swap(order_[at(which)], order_[at(running_)]);
+  }
+
+  // libjpeg does not see the last bytes that are left: they lie in its buffer of bits.
+  void refuse_left_over(Work& work) const {
+    if (options_.try_recover_truncated) return;
+    JpegJob& job = *work.job;
+    const std::size_t scan = work.plan.header.scan;
+    const std::size_t at =
+        scan + stuffed_place(job.bytes.subspan(scan), place_of(work.lane, work.bits));
+    job.status = corrupt_image(ImageFormat::kJpeg, job.bytes, at,
+                               "coded bytes are left behind the last pixel, before the next mark");
+    job.done = true;
   }
 
   const DecodeOptions& options_;

@@ -7,7 +7,8 @@
 namespace spillway {
 
 // An image to decode into a sink. After decode_jpegs():
-// done, status ok: the sink has all rows. done, not ok: the sink or the budget refused.
+// done, status ok: the sink has all rows. done, not ok: the sink or the budget refused, or coded
+// bytes are left, which the library would not always see.
 // Not done: not an image of ours, or damaged. The sink may have been begun and have taken rows that
 // mean nothing: decode it by the library, which begins it again.
 struct JpegJob {

@@ -64,10 +64,13 @@ void open_part(Lane& lane, const std::uint8_t* part) {
 }
 
 // A part that is used up leaves less than a byte.
-bool used_up(std::uint64_t at, std::uint64_t end) { return at <= end && end - at < 8; }
+bool used_up(Lane& lane) {
+  lane.left_over = lane.at + 8 <= lane.end;
+  return lane.at <= lane.end && !lane.left_over;
+}
 
 [[gnu::noinline]] bool restart(Lane& lane) {
-  if (!used_up(lane.at, lane.end)) return false;
+  if (!used_up(lane)) return false;
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
   open_part(lane, reinterpret_cast<const std::uint8_t*>(lane.end >> 3U));
   return true;
@@ -292,7 +295,7 @@ std::uint32_t HuffmanTable::find(std::uint64_t window) const {
 void start(Lane& lane, const std::uint8_t* scan) {
   open_part(lane, scan);
   lane.slot = 0;
-  lane.failed = false;
+  lane.failed = lane.left_over = false;
   // The first unit begins no part.
   if (lane.restart_interval != 0) ++lane.units_left;
   lane.slot = lane.unit_blocks;
@@ -310,7 +313,12 @@ bool next_band(Lane& lane, std::int16_t* room, std::uint8_t* last, std::uint32_t
   return !lane.failed;
 }
 
-bool at_end(const Lane& lane) { return used_up(lane.at, lane.end); }
+bool at_end(Lane& lane) { return used_up(lane); }
+
+std::size_t place_of(const Lane& lane, const std::uint8_t* scan) {
+  // A byte of which some bits were used is passed.
+  return static_cast<std::size_t>((lane.at + 7) / 8 - reinterpret_cast<std::uintptr_t>(scan));
+}
 
 int decode_baseline(Lane* const* lanes, int count) { return run_any(lanes, count); }
 

@@ -69,7 +69,8 @@ struct Lane {
   std::uint32_t restart_interval = 0;
   std::array<int, 3> predicted{};
   std::array<UnitBlock, kMostUnitBlocks> unit{};
-  bool failed = false;  // for a reason that libjpeg may judge
+  bool failed = false;     // for a reason that libjpeg may judge
+  bool left_over = false;  // because coded bytes are left before a mark
 };
 
 // The scan as unstuff() left it. `unit`, `unit_blocks`, `restart_interval` are there.
@@ -77,8 +78,11 @@ void start(Lane& lane, const std::uint8_t* scan);
 // Room for `blocks` blocks that are zero, one more that is anything, and a byte for each. False:
 // failed.
 bool next_band(Lane& lane, std::int16_t* room, std::uint8_t* last, std::uint32_t blocks);
-// After the last band: whether the scan was used up.
-bool at_end(const Lane& lane);
+// After the last band: whether the scan was used up. If not, because it was too short or because
+// coded bytes are left (`left_over`).
+bool at_end(Lane& lane);
+// Where the next bits are, in bytes behind the scan's beginning as unstuff() left it.
+std::size_t place_of(const Lane& lane, const std::uint8_t* scan);
 
 // Decodes until a lane's band is complete or it failed; gives its number. 1 to kMostLanes lanes,
 // each with a band that is not complete.

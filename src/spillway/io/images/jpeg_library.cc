@@ -8,10 +8,14 @@
 namespace spillway {
 namespace {
 
-// Odd, but every pixel is there: bytes after the picture, marks of other versions.
-bool is_harmless(int message) {
-  return message == JWRN_EXTRANEOUS_DATA || message == JWRN_JFIF_MAJOR ||
-         message == JWRN_ADOBE_XFORM;
+// Odd, but every pixel is there: bytes between the segments of the header, marks of other versions.
+// Behind a scan, bytes before the next mark are coded data that should have been pixels.
+bool is_harmless(j_common_ptr cinfo) {
+  const int message = cinfo->err->msg_code;
+  if (message == JWRN_EXTRANEOUS_DATA && cinfo->is_decompressor != 0) {
+    return reinterpret_cast<j_decompress_ptr>(cinfo)->input_scan_number == 0;
+  }
+  return message == JWRN_JFIF_MAJOR || message == JWRN_ADOBE_XFORM;
 }
 
 }  // namespace
@@ -40,7 +44,7 @@ void JpegErrors::note(j_common_ptr cinfo, int level) {
   if (level >= 0) return;  // not even a warning
   ++cinfo->err->num_warnings;
   const auto* const self = static_cast<const JpegErrors*>(cinfo->client_data);
-  if (self->strict_ && !is_harmless(cinfo->err->msg_code)) give_up(cinfo);
+  if (self->strict_ && !is_harmless(cinfo)) give_up(cinfo);
 }
 
 std::size_t jpeg_working_bytes(const jpeg_component_info* components, int count, std::size_t width,

@@ -29,6 +29,10 @@ bool unstuff(ImageBytes bytes, std::size_t parts, std::uint8_t* to) {
       *to++ = 0xFF;
       continue;
     }
+    if (kind == 0xFF) {  // one that fills up, before the mark's own
+      --at;
+      continue;
+    }
     const auto length = static_cast<std::uint32_t>(to - part - kPartHeader);
     std::memcpy(part, &length, kPartHeader);
     ++ended;
@@ -41,6 +45,20 @@ bool unstuff(ImageBytes bytes, std::size_t parts, std::uint8_t* to) {
     to += kPartHeader;
   }
   return false;
+}
+
+std::size_t stuffed_place(ImageBytes bytes, std::size_t place) {
+  std::size_t at = 0;
+  for (std::size_t passed = kPartHeader; passed < place && at + 1 < bytes.size();) {
+    const bool escape = bytes[at] == std::byte{0xFF};
+    if (escape && bytes[at + 1] == std::byte{0xFF}) {
+      ++at;
+      continue;
+    }
+    passed += escape && bytes[at + 1] != std::byte{} ? kPartHeader : 1;
+    at += escape ? 2 : 1;
+  }
+  return at;
 }
 
 }  // namespace spillway::jpeg

@@ -21,4 +21,7 @@ std::size_t unstuffed_bytes(std::size_t stuffed, std::size_t parts);
 // room for unstuffed_bytes(bytes.size(), parts); the slack behind the last part is cleared.
 bool unstuff(ImageBytes bytes, std::size_t parts, std::uint8_t* to);
 
+// Where in `bytes` the byte lies that unstuff() put `place` bytes behind its beginning.
+std::size_t stuffed_place(ImageBytes bytes, std::size_t place);
+
 }  // namespace spillway::jpeg

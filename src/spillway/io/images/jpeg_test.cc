@@ -121,10 +121,37 @@ TEST(Jpeg, CountsWarningsOfLostPixelsAsDamage) {
   EXPECT_TRUE(recovered.status.ok()) << recovered.status.message();
 }
 
-TEST(Jpeg, LetsBytesBehindThePicturePass) {
-  std::string file = jpeg_of(kSmall);
-  file.insert(file.size() - 2, "stray bytes");
-  EXPECT_TRUE(decode_image(file).status.ok()) << decode_image(file).status.message();
+TEST(Jpeg, RefusesCodedBytesThatAreLeftBeforeTheEnd) {
+  for (const bool progressive : {false, true}) {
+    const std::string good = jpeg_of({1, 64, 64, 3}, {.progressive = progressive});
+    // libjpeg holds up to eight bytes back and says nothing of them.
+    for (const std::size_t more :
+         progressive ? std::vector{11UL, 300UL} : std::vector{1UL, 2UL, 7UL, 8UL, 300UL}) {
+      std::string file = good;
+      file.insert(file.size() - 2, more, 'x');
+      const Decoded refused = decode_image(file);
+      EXPECT_EQ(refused.status.code(), Code::kInvalidArgument) << more;
+      EXPECT_GE(refused.status.info().offset, static_cast<std::int64_t>(good.size()) - 2 - 1);
+      EXPECT_EQ(decode_image_rows(file).status.code(), Code::kInvalidArgument);
+      EXPECT_TRUE(decode_image(file, {.try_recover_truncated = true}).status.ok());
+    }
+  }
+}
+
+TEST(Jpeg, LetsFillBytesBytesOfTheHeaderAndBytesBehindTheEndPass) {
+  for (const bool progressive : {false, true}) {
+    const std::string good = jpeg_of({1, 64, 64, 3}, {.progressive = progressive});
+    const Decoded whole = decode_image(good);
+    std::string filled = good;
+    filled.insert(filled.size() - 2, 5, '\xFF');
+    std::string odd = good;
+    odd.insert(20, "stray");  // behind the JFIF segment
+    for (const std::string& file : {filled, odd, good + "more", good + good}) {
+      const Decoded same = decode_image(file);
+      EXPECT_TRUE(same.status.ok()) << same.status.message();
+      EXPECT_EQ(same.pixels, whole.pixels);
+    }
+  }
 }
 
 // The file says 65500 by 65500; progressive, all of it would be held at once.
