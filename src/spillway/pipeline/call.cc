@@ -1,6 +1,9 @@
 #include "spillway/pipeline/call.h"
 
+#include <sys/stat.h>
+
 #include <chrono>
+#include <climits>
 #include <cmath>
 #include <new>
 #include <thread>
@@ -42,6 +45,23 @@ class InUserCode {
   const Doing doing_;
 };
 
+// The file that the row names: its only text that is the path of one. Python's own loaders (NumPy,
+// h5py, pandas) seldom say which file they failed on.
+std::string file_named_in(const Row& row) {
+  std::string found;
+  for (const Tensor& value : row.values) {
+    if (value.dtype() != DType::kString || value.count() != 1) continue;
+    const std::string text(value.string_at(0));
+    struct stat about{};
+    const bool names = text.size() < PATH_MAX && text.find('\0') == text.npos &&
+                       ::stat(text.c_str(), &about) == 0 && S_ISREG(about.st_mode);
+    if (!names || text == found) continue;
+    if (!found.empty()) return {};
+    found = text;
+  }
+  return found;
+}
+
 void describe(Status& error, const Chunk& rows, std::int64_t row, std::int64_t index,
               int attempts) {
   ErrorInfo& info = error.edit();
@@ -54,6 +74,7 @@ void describe(Status& error, const Chunk& rows, std::int64_t row, std::int64_t i
     info.offset = -1;  // in the record, not in the file
   }
   const Chunk alone = rows.slice(row, row + 1);
+  if (info.file.empty() && info.cause != nullptr) info.file = file_named_in(alone.row(0));
   set_failed_row(error, {.input = alone, .lost = alone.amount(), .counted = nullptr});
 }
 
