@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "spillway/base/bytes.h"
+#include "spillway/base/interrupt.h"
+#include "spillway/memory/slab_pool.h"
+
 namespace spillway {
 namespace {
 
@@ -44,6 +48,14 @@ class ByteStream::Inflater {
   ~Inflater() { inflateEnd(&stream_); }
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
+
+  // The content comes again from its beginning.
+  void restart() {
+    inflateReset(&stream_);
+    stream_.avail_in = 0;
+    file_offset_ = 0;
+    between_ = false;
+  }
 
   // 0: the end.
   Result<std::size_t> produce(std::span<std::byte> out) {
@@ -122,6 +134,7 @@ std::optional<std::uint64_t> ByteStream::length() const {
 }
 
 Result<std::size_t> ByteStream::produce(std::span<std::byte> out) {
+  if (interrupted()) return cancelled();
   std::size_t got = 0;
   if (inflater_ != nullptr) {
     SW_ASSIGN(got, inflater_->produce(out));
@@ -132,18 +145,50 @@ Result<std::size_t> ByteStream::produce(std::span<std::byte> out) {
   return got;
 }
 
+// Behind an interrupted read: to position_ again.
+Status ByteStream::catch_up() {
+  const std::uint64_t behind = position_ + (end_ - begin_);
+  while (produced_ < behind) {
+    SW_RETURN_IF_ERROR(make_room(1));
+    const std::span free(buffer_->data(), buffer_->size());
+    const std::size_t most = std::min<std::uint64_t>(free.size(), behind - produced_);
+    SW_ASSIGN(const std::size_t got, produce(free.first(most)));
+    if (got == 0) return {};
+  }
+  return {};
+}
+
+// Nothing of what a read has passed since `position` was.
+void ByteStream::go_back(std::uint64_t position) {
+  begin_ = end_ = 0;
+  position_ = position;
+  produced_ = inflater_ == nullptr ? position : 0;
+  if (inflater_ != nullptr) inflater_->restart();
+}
+
+// Twice as large where there is room. One that grew byte by byte would be copied for every byte.
+Result<Buffer> ByteStream::larger_buffer(std::size_t bytes) {
+  const std::size_t had = buffer_ ? buffer_->size() : 0;
+  for (const std::size_t size : {std::max(buffer_size_, 2 * had), had + had / 4}) {
+    if (size < bytes) continue;
+    auto larger = Buffer::allocate(account_, size, Buffer::Ask::kOptional);
+    if (larger.ok()) return larger;
+  }
+  const std::size_t least = std::max(bytes, had + had / 16);
+  auto larger = Buffer::allocate(account_, least, Buffer::Ask::kRequired);
+  if (larger.ok()) return larger;
+  return too_long(std::move(larger).status(), end_ - begin_, least);
+}
+
 // The buffer holds at least `bytes`, and what it has begins at its front.
 Status ByteStream::make_room(std::size_t bytes) {
   const std::size_t have = end_ - begin_;
   if (buffer_ && buffer_->size() >= bytes) {
     if (have > 0 && begin_ > 0) std::memmove(buffer_->data(), buffer_->data() + begin_, have);
   } else {
-    const std::size_t size = std::max({bytes, buffer_size_, buffer_ ? buffer_->size() * 2 : 0});
-    auto larger = Buffer::allocate(account_, size, Buffer::Ask::kOptional);
-    if (!larger.ok()) larger = Buffer::allocate(account_, bytes, Buffer::Ask::kRequired);
-    if (!larger.ok()) return std::move(larger).status();
-    if (have > 0) std::memcpy(larger.value().data(), buffer_->data() + begin_, have);
-    buffer_ = std::move(larger).value();
+    SW_ASSIGN(Buffer larger, larger_buffer(bytes));
+    if (have > 0) std::memcpy(larger.data(), buffer_->data() + begin_, have);
+    buffer_ = std::move(larger);
   }
   begin_ = 0;
   end_ = have;
@@ -151,6 +196,7 @@ Status ByteStream::make_room(std::size_t bytes) {
 }
 
 Result<std::span<const std::byte>> ByteStream::look(std::size_t n, std::size_t ahead) {
+  SW_RETURN_IF_ERROR(catch_up());
   while (end_ - begin_ < n) {
     if (!buffer_ || buffer_->size() - begin_ < n) SW_RETURN_IF_ERROR(make_room(n));
     std::span free = std::span(buffer_->data(), buffer_->size()).subspan(end_);
@@ -171,6 +217,14 @@ void ByteStream::pass(std::size_t n) {
 }
 
 Result<std::size_t> ByteStream::read(std::span<std::byte> out) {
+  const std::uint64_t before = position_;
+  auto done = read_on(out);
+  if (!done.ok() && done.error().code() == Code::kCancelled) go_back(before);
+  return done;
+}
+
+Result<std::size_t> ByteStream::read_on(std::span<std::byte> out) {
+  SW_RETURN_IF_ERROR(catch_up());
   std::size_t done = std::min(out.size(), end_ - begin_);
   if (done > 0) {
     std::memcpy(out.data(), buffer_->data() + begin_, done);
@@ -211,6 +265,20 @@ Status ByteStream::seek(std::uint64_t position) {
     pass(static_cast<std::size_t>(std::min<std::uint64_t>(next.size(), position - position_)));
   }
   return {};
+}
+
+Status ByteStream::too_long(Status error, std::size_t so_far, std::size_t wanted) const {
+  if (error.kind() != ErrorKind::kResource || !error.info().file.empty()) return error;
+  // While bytes are copied both places have to be there; a little is always held elsewhere.
+  const std::size_t both = (buffer_ ? buffer_->charged() : 0) + SlabPool::capacity_for(wanted);
+  const bool ever = account_->check_possible(both + both / 15).ok();
+  ErrorInfo& info = error.edit();
+  if (!ever && info.type == "BudgetError") info.type = "ElementTooLarge";
+  info.file = file_->path();
+  info.offset = static_cast<std::int64_t>(position_);
+  const std::string where = file_->path() + ": the element at byte " + std::to_string(position_);
+  const std::string read = so_far > 0 ? ", of which " + format_bytes(so_far) + " were read" : "";
+  return std::move(error).at(where + read + (ever ? "" : ", is too large"));
 }
 
 }  // namespace spillway

@@ -29,11 +29,13 @@ class ByteStream {
 
   // What comes next, without passing it: at least `n` bytes, fewer only at the end. Valid until
   // the next call. What has to be read for it is read up to `ahead` bytes ahead (0: as far as the
-  // buffer goes). BudgetError where `n` bytes do not fit.
+  // buffer goes). Where `n` bytes do not fit: a resource error that names file, place and sizes,
+  // ElementTooLarge where they never will. Asking again goes on.
   Result<std::span<const std::byte>> look(std::size_t n, std::size_t ahead = 0);
   // Passes `n` of the bytes that the last look() showed.
   void pass(std::size_t n);
-  // Fills `out` and passes it; fewer only at the end. Large pieces go from the file to `out`.
+  // Fills `out` and passes it; fewer only at the end. Large pieces go from the file to `out`. After
+  // Ctrl-C (kCancelled) nothing is passed.
   Result<std::size_t> read(std::span<std::byte> out);
   // Compressed content is read up to there and never goes back: it stays where it is. Beyond the
   // end is the end.
@@ -44,13 +46,21 @@ class ByteStream {
   // How long the content is, where that is known without reading it.
   std::optional<std::uint64_t> length() const;
   const File& file() const { return *file_; }
+  // An error for want of memory (others stay as they are), with the file, the place and what is
+  // there of the element at position(); ElementTooLarge where `wanted` bytes never fit beside the
+  // buffer.
+  Status too_long(Status error, std::size_t so_far, std::size_t wanted) const;
 
  private:
   class Inflater;
   ByteStream(FilePtr file, AccountPtr account, std::size_t buffer);
   // More bytes of the content to `out`: 0 at the end.
   Result<std::size_t> produce(std::span<std::byte> out);
+  Result<std::size_t> read_on(std::span<std::byte> out);
+  Status catch_up();
+  void go_back(std::uint64_t position);
   Status make_room(std::size_t bytes);
+  Result<Buffer> larger_buffer(std::size_t bytes);
 
   const FilePtr file_;
   const AccountPtr account_;

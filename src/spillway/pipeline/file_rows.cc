@@ -29,7 +29,7 @@ class FileRowsIterator final : public Iterator {
         context_(context) {}
 
   Next pull(const Demand& demand) override {
-    if (!pending_.ok()) return failed(std::exchange(pending_, Status()));
+    if (!pending_.ok()) return failed(pending_);
     for (;;) {
       if (reader_ == nullptr) {
         if (file_ >= files_.size()) return end_of_data();
@@ -39,7 +39,7 @@ class FileRowsIterator final : public Iterator {
       RowBlock out;
       auto more = reader_->read_rows(account(), rows, room_for(rows, demand.bytes), out);
       if (out.count > 0) {
-        if (!more.ok() && is_position(more.error())) pending_ = std::move(more).status();
+        if (!more.ok() && is_position(more.error())) put_off(std::move(more).status());
         return made(std::move(out));
       }
       if (!more.ok()) return failed(std::move(more).status());
@@ -50,7 +50,9 @@ class FileRowsIterator final : public Iterator {
   // Where the next record begins: the record of a pending error is read, and fails, again.
   Status save(StateWriter& out) const override {
     out.put(static_cast<std::int64_t>(file_));
-    out.put(reader_ == nullptr ? position_ : static_cast<std::int64_t>(reader_->position()));
+    // Of a pending error, where its record begins: the reader may be on its way to the next.
+    out.put(reader_ == nullptr || !pending_.ok() ? position_
+                                                 : static_cast<std::int64_t>(reader_->position()));
     out.put(ordinal_);
     return {};
   }
@@ -102,19 +104,28 @@ class FileRowsIterator final : public Iterator {
     return std::optional(Chunk(stage().node().structure(), out.count, std::move(columns), origins));
   }
 
-  // An error that stands in an element's place is passed with what cannot be read.
+  void put_off(Status error) {
+    pending_ = std::move(error);
+    if (reader_ != nullptr) position_ = static_cast<std::int64_t>(reader_->position());
+  }
+
+  // An error that stands in an element's place is passed with what cannot be read. Where Ctrl-C
+  // ends the search for what can, it goes on the next time.
   Status failed(Status error) {
     if (!is_position(error)) return error;
     ErrorInfo& info = error.edit();
     if (info.file.empty()) info.file = files_[file_];
     if (info.index < 0) info.index = ordinal_;
     if (info.origin.empty()) info.origin = context_.source_scope(info.file)->source;
-    ++ordinal_;
     bool more = false;
     if (resynchronise_ && reader_ != nullptr) {
+      if (pending_.ok()) put_off(error);
       auto found = reader_->resynchronise();
+      if (!found.ok() && found.error().code() == Code::kCancelled) return std::move(found).status();
       more = found.ok() && found.value();
     }
+    ++ordinal_;
+    pending_ = Status();
     if (!more) next_file();
     return error;
   }

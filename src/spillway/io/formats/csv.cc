@@ -93,7 +93,7 @@ class CsvReader final : public RowReader {
     std::size_t need = 1;
     for (;;) {
       auto next = stream_->look(need);
-      if (!next.ok()) return too_long(std::move(next).status(), position());
+      if (!next.ok()) return std::move(next).status();
       const std::string_view text(reinterpret_cast<const char*>(next.value().data()),
                                   next.value().size());
       const bool ended = text.size() < need;
@@ -122,8 +122,11 @@ class CsvReader final : public RowReader {
           return false;
         }
         if (read == CsvRecord::Read::kNoRoom) return true;
-        if (read == CsvRecord::Read::kNoMemory)
-          return too_long(columns.take_error(), position() + used);
+        if (read == CsvRecord::Read::kNoMemory) {
+          const std::size_t most = text.size() - used;  // the record is no longer
+          stream_->pass(std::exchange(used, 0));
+          return stream_->too_long(columns.take_error(), 0, most);
+        }
         if (!record_.good()) {
           bad_bytes_ = record_.end() - used;
           return wrong(position() + record_.wrong_at(), record_.wrong());
@@ -178,13 +181,6 @@ class CsvReader final : public RowReader {
     uncounted_ = 0;
     lines_ += count.lines();
     return {};
-  }
-
-  // There is no memory for a record.
-  Status too_long(Status error, std::uint64_t offset) const {
-    if (error.kind() != ErrorKind::kResource) return error;
-    return std::move(error).at(stream_->file().path() + ": the record at offset " +
-                               std::to_string(offset));
   }
 
   const std::unique_ptr<ByteStream> stream_;

@@ -26,7 +26,9 @@ class FixedLengthReader final : public RecordReader {
       // The footer is no record: what follows a record has to be there before it is one.
       SW_ASSIGN(const bool more, has(lengths_.record + lengths_.footer));
       if (!more) return end();
-      SW_ASSIGN(std::byte* const place, out.room(record));
+      auto room = out.room(record);
+      if (!room.ok()) return stream_->too_long(std::move(room).status(), 0, record);
+      std::byte* const place = room.value();
       if (place == nullptr) return true;
       SW_ASSIGN(const std::size_t got, stream_->read(std::span(place, record)));
       if (got < record) return excess(got);

@@ -246,7 +246,9 @@ Result<bool> TarReader::read(const TarMember& member, StringRows& out) {
   }
   // Straight to its place, with the next header in the same read.
   const auto behind = static_cast<std::size_t>(next_ - member.data);
-  SW_ASSIGN(std::byte* const place, out.room(behind + kBlock));
+  auto room = out.room(behind + kBlock);
+  if (!room.ok()) return stream_->too_long(std::move(room).status(), 0, size);
+  std::byte* const place = room.value();
   if (place == nullptr) return false;
   SW_ASSIGN(const std::size_t got, stream_->read(std::span(place, behind + kBlock)));
   if (got < size) {

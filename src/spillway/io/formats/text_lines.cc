@@ -11,6 +11,8 @@ namespace spillway {
 namespace {
 
 constexpr std::size_t kBlock = 64;
+// Whoever waits for a line that is longer gets those before it first.
+constexpr std::size_t kLong = ByteStream::kBuffer;
 
 // A bit for each byte of a block that ends a line, and whether any is a carriage return.
 struct Ends {
@@ -48,6 +50,7 @@ class TextLineReader final : public RecordReader {
     Line line;
     for (;;) {
       const std::size_t had = line.seen;
+      if (had >= kLong && out.count() > 0) return true;
       SW_ASSIGN(const auto next, stream_->look(had + 1));
       const std::string_view text(reinterpret_cast<const char*>(next.data()), next.size());
       auto added = add_lines(text, line, out);
@@ -56,7 +59,10 @@ class TextLineReader final : public RecordReader {
         if (added.ok() && added.value()) line.begin = text.size();
       }
       stream_->pass(line.begin);
-      if (!added.ok()) return added;
+      if (!added.ok()) {
+        const std::size_t length = text.size() - line.begin;
+        return stream_->too_long(std::move(added).status(), length, length);
+      }
       if (!added.value()) return true;
       if (text.size() <= had) return false;
       line = {0, text.size() - line.begin, line.returns};
@@ -65,6 +71,17 @@ class TextLineReader final : public RecordReader {
 
   std::uint64_t position() const override { return stream_->position(); }
   Status seek(std::uint64_t position) override { return stream_->seek(position); }
+  // To the line behind one that is too long.
+  Result<bool> resynchronise() override {
+    for (;;) {
+      SW_ASSIGN(const auto next, stream_->look(1));
+      if (next.empty()) return false;
+      const std::size_t end =
+          std::string_view(reinterpret_cast<const char*>(next.data()), next.size()).find('\n');
+      stream_->pass(end == std::string_view::npos ? next.size() : end + 1);
+      if (end != std::string_view::npos) return true;
+    }
+  }
 
  private:
   // The line that is being looked for in what lies in the buffer.

@@ -52,8 +52,10 @@ class TfRecordReader final : public RecordReader {
   Result<bool> resynchronise() override {
     // A length with its checksum says where the next record begins; else any byte may.
     const bool framed = ahead_ && good_header(*ahead_);
-    position_ += framed ? kHeader + load<std::uint64_t>(ahead_->data()) + kFooter : 1;
+    const std::uint64_t length = framed ? load<std::uint64_t>(ahead_->data()) : 0;
     ahead_.reset();
+    if (length > kMost) return false;  // beyond every content
+    position_ += framed ? kHeader + length + kFooter : 1;
     for (;; ++position_) {
       SW_RETURN_IF_ERROR(stream_->seek(position_));
       position_ = stream_->position();  // content that is decompressed does not go back
@@ -107,7 +109,9 @@ class TfRecordReader final : public RecordReader {
   // Straight to its place, with the next record's header in the same read.
   Result<bool> read_large(std::uint64_t length, StringRows& out) {
     constexpr std::size_t kBehind = kFooter + kHeader;
-    SW_ASSIGN(std::byte* const place, out.room(static_cast<std::size_t>(length) + kBehind));
+    auto room = out.room(static_cast<std::size_t>(length) + kBehind);
+    if (!room.ok()) return stream_->too_long(std::move(room).status(), 0, length);
+    std::byte* const place = room.value();
     if (place == nullptr) return false;
     const std::span to(place, static_cast<std::size_t>(length) + kBehind);
     SW_ASSIGN(const std::size_t got, stream_->read(to));

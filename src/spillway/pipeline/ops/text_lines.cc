@@ -25,7 +25,7 @@ extern constexpr OperatorDef text_lines_operator{
     .ratio = Ratio::kSource,
     .infer = infer_file_rows,
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
-      return open_file_rows(context, read_text_lines);
+      return open_file_rows(context, read_text_lines, /*resynchronise=*/true);
     }};
 
 }  // namespace spillway
