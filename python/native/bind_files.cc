@@ -5,15 +5,67 @@
 #include "bindings.h"
 #include "python.h"
 #include "remote_files.h"
+#include "spillway/base/interrupt.h"
 #include "spillway/io/file.h"
 #include "spillway/io/file_check.h"
 #include "spillway/io/formats/npz.h"
 #include "spillway/io/formats/tar_samples.h"
 #include "spillway/io/formats/tfrecord.h"
+#include "spillway/io/regular_file.h"
 
 namespace nb = nanobind;
 
 namespace spillway::python {
+namespace {
+
+// What `read` gives, asked without the GIL; Ctrl-C is heard.
+template <class Read>
+auto read_files(const Read& read) {
+  auto out = [&] {
+    const WithoutGil unlocked;  // memory may have to be waited for
+    const InterruptScope interrupt(poll_signals);
+    return read();
+  }();
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();  // from a signal handler
+  return value_or_throw(std::move(out));
+}
+
+Result<std::vector<std::int64_t>> rows_of(const std::vector<std::string>& paths,
+                                          const std::optional<std::string>& member) {
+  std::vector<std::int64_t> rows;
+  const AccountPtr account = Budget::process().open_account("from_npz");
+  for (const std::string& path : paths) {
+    if (interrupted()) return cancelled();
+    SW_ASSIGN(FilePtr file, open_file(path));
+    if (member) {
+      SW_ASSIGN(const NpyArray array, open_npz(std::move(file), *member, account));
+      rows.push_back(array.header.rows());
+    } else {
+      SW_ASSIGN(const NpyHeader header, read_npy_header(*file));
+      rows.push_back(header.rows());
+    }
+  }
+  return rows;
+}
+
+Result<std::vector<std::string>> names_in_npz(const std::string& path) {
+  SW_ASSIGN(const FilePtr file, open_file(path));
+  return npz_names(*file, Budget::process().open_account("from_npz"));
+}
+
+Result<std::vector<std::string>> keys_in_tar(const std::string& path,
+                                             const std::optional<std::string>& compression) {
+  Compression packed = tar_compression(path);
+  if (compression) {
+    SW_ASSIGN(packed, compression_named(*compression));
+  }
+  SW_ASSIGN(FilePtr file, open_file(path));
+  SW_ASSIGN(auto stream,
+            ByteStream::open(std::move(file), packed, Budget::process().open_account("from_tar")));
+  return first_sample(std::move(stream));
+}
+
+}  // namespace
 
 void bind_files(nb::module_& m) {
   use_remote_files();
@@ -32,42 +84,29 @@ void bind_files(nb::module_& m) {
   m.def(
       "npy_rows",
       [](const std::vector<std::string>& paths, const std::optional<std::string>& member) {
-        std::vector<std::int64_t> rows;
-        const AccountPtr account = Budget::process().open_account("from_npz");
-        for (const std::string& path : paths) {
-          FilePtr file = value_or_throw(open_file(path));
-          rows.push_back(member ? value_or_throw(open_npz(file, *member, account)).header.rows()
-                                : value_or_throw(read_npy_header(*file)).rows());
-        }
-        return rows;
+        return read_files([&] { return rows_of(paths, member); });
       },
       nb::arg("paths"), nb::arg("member").none() = nb::none(),
       "How many rows each of these .npy files has, or this member of .npz archives.");
   m.def(
       "npz_names",
-      [](const std::string& path) {
-        const FilePtr file = value_or_throw(open_file(path));
-        return value_or_throw(npz_names(*file, Budget::process().open_account("from_npz")));
-      },
+      [](const std::string& path) { return read_files([&] { return names_in_npz(path); }); },
       "The names of the arrays of an .npz archive.");
   m.def(
       "tar_keys",
       [](const std::string& path, const std::optional<std::string>& compression) {
-        const auto found = [&]() -> Result<std::vector<std::string>> {
-          const WithoutGil unlocked;  // memory may have to be waited for
-          Compression packed = tar_compression(path);
-          if (compression) {
-            SW_ASSIGN(packed, compression_named(*compression));
-          }
-          SW_ASSIGN(FilePtr file, open_file(path));
-          SW_ASSIGN(auto stream, ByteStream::open(std::move(file), packed,
-                                                  Budget::process().open_account("from_tar")));
-          return first_sample(std::move(stream));
-        }();
-        return value_or_throw(found);
+        return read_files([&] { return keys_in_tar(path, compression); });
       },
       nb::arg("path"), nb::arg("compression_type").none(),
       "The extensions of a tar archive's first sample; empty where it has no samples.");
+  m.def(
+      "refuse_special",
+      [](const std::string& path) {
+        if (Status status = refuse_special(path); !status.ok()) {
+          if (status.code() != Code::kFailedPrecondition) throw_status(status);  // a folder
+        }
+      },
+      "Raises FileError where something is there that is neither a file nor a folder.");
   m.def(
       "raise_file_error",
       [](const std::string& path, int number) { throw_status(file_error(path, number)); },

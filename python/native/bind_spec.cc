@@ -8,6 +8,7 @@
 
 #include "bindings.h"
 #include "objects.h"
+#include "spillway/base/interrupt.h"
 #include "spillway/pipeline/dataset_template.h"
 #include "spillway/pipeline/file_rows.h"
 #include "spillway/pipeline/guarded_function.h"
@@ -201,7 +202,13 @@ NativeNode node_from_json(const std::string& text, nb::dict functions) {
 
 nb::list quarantined(const std::string& path) {
   nb::list out;
-  for (const ElementPtr& element : value_or_throw(read_quarantine(path, constants()))) {
+  auto found = [&] {
+    const WithoutGil unlocked;  // memory may have to be waited for
+    const InterruptScope interrupt(poll_signals);
+    return read_quarantine(path, constants());
+  }();
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();  // from a signal handler
+  for (const ElementPtr& element : value_or_throw(std::move(found))) {
     out.append(nb::cast(NativeElement{element}));
   }
   return out;

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spillway.errors import CorruptFile
+from spillway.plain_files import open_plain
 from spillway.problems import Problem, open_private
 
 _VERSION = 2  # 1: positions without a checksum
+_LONGEST = 1 << 27  # a position takes a few kilobytes, at most 64 MiB
 
 
 @dataclass
@@ -81,9 +83,16 @@ def read_log(path: str | os.PathLike[str], most: int) -> Earlier:
         return earlier
     since: list[Problem] = []
     at = end = 0
-    with open(path, "rb") as file:
-        for line in file:
+    with open_plain(path) as file:
+        while line := file.readline(_LONGEST):
             at += len(line)
+            if len(line) == _LONGEST:
+                raise CorruptFile(
+                    f"{os.fspath(path)}: not the file of a check: expected lines of less than "
+                    f"{_LONGEST} bytes",
+                    file=os.fspath(path),
+                    offset=at - _LONGEST,
+                )
             facts = _facts(line)
             if isinstance(facts, dict) and "spillway_check" in facts:
                 earlier.progress = _progress(os.fspath(path), facts)
@@ -104,7 +113,7 @@ def _checksum(facts: dict[str, Any]) -> int:
 def _facts(line: bytes) -> Any:
     try:
         return json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

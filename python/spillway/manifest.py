@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from spillway.errors import CorruptFile
+from spillway.plain_files import open_plain
 
 _PIECE = 1 << 20
+_LARGEST = 1 << 28  # a manifest of a few million files; it is read whole
 _LINE = re.compile(r"(\\?)([0-9a-fA-F]{64}) [ *](.+)")
 _ESCAPES = {"\\n": "\n", "\\r": "\r", "\\\\": "\\"}
 
@@ -32,8 +34,11 @@ def read_manifest(path: str | os.PathLike[str]) -> list[Expected]:
     CorruptFile error with its line.
     """
     name = os.fspath(path)
-    with open(name, encoding="utf-8", errors="surrogateescape") as file:
-        text = file.read()
+    with open_plain(name) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > _LARGEST:
+            raise _corrupt(name, "too large", f"at most {_LARGEST} bytes", f"{size} bytes")
+        text = file.read(_LARGEST).decode("utf-8", "surrogateescape")
     found = _from_json(name, text) if text.lstrip().startswith("{") else _from_lines(name, text)
     folder = os.path.dirname(name)
     return [Expected(_place(each.path, folder), each.size, each.sha256) for each in found]
@@ -67,7 +72,7 @@ def _from_lines(name: str, text: str) -> list[Expected]:
 def _from_json(name: str, text: str) -> list[Expected]:
     try:
         entries: Any = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _corrupt(name, "not JSON", "an object", str(error)) from None
     if not isinstance(entries, dict):
         raise _corrupt(name, "not JSON", "an object", text)
@@ -93,7 +98,7 @@ def _fits(size: Any, digest: Any) -> bool:
 def compare(expected: Expected) -> None:
     """Raises CorruptFile where the file is not as it must be; OSError where it cannot be read."""
     path = expected.path
-    with open(path, "rb", buffering=0) as file:
+    with open_plain(path, "rb", buffering=0) as file:
         found = os.fstat(file.fileno()).st_size
         if expected.size is not None and found != expected.size:
             text = f"{path}: the size differs: expected {expected.size} bytes, found {found}"

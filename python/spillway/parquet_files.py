@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from spillway import arrow_streams, errors
+from spillway import arrow_streams, errors, remote
+from spillway.plain_files import refuse_special
 
 if TYPE_CHECKING:
     from spillway.dataset import Dataset
@@ -57,6 +58,8 @@ class _Files:
     def __call__(self, part: int, skip: int) -> tuple[Any, int]:
         """A stream of the file from a row group on that begins no later than with row `skip`."""
         path = self._files[part]
+        if not remote.is_remote(path):
+            refuse_special(path)
         try:
             # Read ahead by pyarrow, all of the file would be in memory at once.
             file = self._parquet.ParquetFile(path, pre_buffer=False)

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from spillway.plain_files import descriptor
+
 _SHOWN = 50
 _WIDEST = 60
 
@@ -129,7 +131,7 @@ class Problems(list[Problem]):
 def open_private(path: str | os.PathLike[str], append: bool = False) -> int:
     """A descriptor of a file that only its owner may read, as quarantine files are."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_APPEND if append else os.O_TRUNC)
-    return os.open(path, flags, 0o600)
+    return descriptor(path, flags, 0o600)
 
 
 def printable(text: str) -> str:

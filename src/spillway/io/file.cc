@@ -10,14 +10,20 @@
 #include <cstring>
 #include <list>
 #include <map>
+#include <optional>
 
+#include "spillway/base/interrupt.h"
 #include "spillway/base/mutex.h"
 #include "spillway/base/test_point.h"
 #include "spillway/io/other_stores.h"
+#include "spillway/io/regular_file.h"
 #include "spillway/observe/board.h"
 
 namespace spillway {
 namespace {
+
+// Ctrl-C is heard between two of them: some milliseconds from a disk.
+constexpr std::size_t kAtOnce = std::size_t{8} << 20U;
 
 class LocalFile;
 
@@ -31,18 +37,12 @@ Idle& idle() {
   return all;
 }
 
-// What tells a file from another one of the same name.
-struct Identity {
-  dev_t device = 0;
-  ino_t inode = 0;
-  bool operator==(const Identity&) const = default;
-};
-
 class LocalFile final : public File {
  public:
   LocalFile(const std::string& path, int fd, const struct stat& about)
       : File(path, static_cast<std::uint64_t>(about.st_size)),
-        identity_{about.st_dev, about.st_ino},
+        stamp_(stamp_of(about)),
+        changed_ns_(stamp_.changed_ns),
         fd_(fd) {
     const MutexLock lock(idle().mutex);
     at_ = idle().files.insert(idle().files.end(), this);
@@ -66,18 +66,15 @@ class LocalFile final : public File {
     return true;
   }
 
-  // A descriptor, or -1 with errno; files nobody reads give theirs away for it.
-  static int open_descriptor(const std::string& path) {
+  // A descriptor; files nobody reads give theirs away for it.
+  static Result<int> open_descriptor(const std::string& path) {
     for (;;) {
-      // Nobody may ever write to a pipe: opening one must not wait for it.
-      const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-      if (fd >= 0 || (errno != EMFILE && errno != ENFILE && errno != EINTR)) return fd;
-      if (errno != EINTR && !close_one()) {
-        errno = EMFILE;
-        return -1;
-      }
+      auto fd = open_regular(path, O_RDONLY);
+      if (fd.ok() || fd.error().code() != Code::kResourceExhausted || !close_one()) return fd;
     }
   }
+
+  std::optional<FileStamp> stamp() const override { return stamp_; }
 
  protected:
   Result<std::size_t> read_some(std::uint64_t offset, std::span<std::byte> out) const override {
@@ -87,8 +84,11 @@ class LocalFile final : public File {
       got = ::pread(fd_, out.data(), out.size(), static_cast<off_t>(offset));
     } while (got < 0 && errno == EINTR);
     const int error = errno;
+    // After the bytes: whatever was written before they were read shows.
+    Status same = got < 0 ? file_error(path(), error, static_cast<std::int64_t>(offset))
+                          : check_same(fd_, offset);
     end_reading();
-    if (got < 0) return file_error(path(), error, static_cast<std::int64_t>(offset));
+    SW_RETURN_IF_ERROR(same);
     return static_cast<std::size_t>(got);
   }
 
@@ -105,20 +105,16 @@ class LocalFile final : public File {
       }
       if (fd_ >= 0) return {};
     }
-    const int fd = open_descriptor(path());
-    const int error = errno;
-    struct stat about{};
-    const bool same =
-        fd >= 0 && ::fstat(fd, &about) == 0 && Identity{about.st_dev, about.st_ino} == identity_;
+    auto opened = open_descriptor(path());
+    Status same = opened.ok() ? check_same(opened.value(), 0) : std::move(opened).status();
     const MutexLock lock(idle().mutex);
-    if (same) {
-      fd_ = fd;
+    if (same.ok()) {
+      fd_ = opened.value();
       return {};
     }
     --readers_;
-    if (fd < 0) return file_error(path(), error);
-    ::close(fd);
-    return corrupt_file(path(), 0, path(), ": the file was replaced while it was read");
+    if (opened.ok()) ::close(opened.value());
+    return same;
   }
   void end_reading() const {
     const MutexLock lock(idle().mutex);
@@ -127,8 +123,35 @@ class LocalFile final : public File {
     listed_ = true;
   }
 
-  const Identity identity_;
-  mutable Mutex opening_;  // one thread opens it again
+  // Whether the file is what it was when it was opened; bytes at `offset` were just read.
+  Status check_same(int fd, std::uint64_t offset) const {
+    struct stat about{};
+    if (::fstat(fd, &about) != 0) return file_error(path(), errno);
+    FileStamp now = stamp_of(about);
+    FileStamp known = stamp_;
+    known.changed_ns = changed_ns_;
+    if (now == known) return {};
+    // A file that was removed or renamed is whole as long as it is open.
+    const bool elsewhere = now.links < known.links || now.changed_ns != known.changed_ns;
+    if (elsewhere && ::stat(path().c_str(), &about) == 0) {
+      const FileStamp named = stamp_of(about);
+      if (named.device != now.device || named.inode != now.inode) now = named;
+    } else if (elsewhere && errno == ENOENT && now.size == known.size &&
+               now.modified_ns == known.modified_ns) {
+      now = known;
+    }
+    const std::string what = what_changed(known, now);
+    if (what.empty()) {
+      changed_ns_ = now.changed_ns;
+      return {};
+    }
+    if (now.inode == known.inode && now.size < known.size) offset = now.size;
+    return corrupt_file(path(), offset, path(), ": the file was changed while it was read: ", what);
+  }
+
+  const FileStamp stamp_;
+  mutable std::atomic<std::int64_t> changed_ns_;  // newer ones that mean nothing for the content
+  mutable Mutex opening_;                         // one thread opens it again
   // Under idle().mutex; fd_ also read by whoever is between begin_reading and end_reading.
   mutable int fd_;
   mutable int readers_ = 0;
@@ -189,7 +212,7 @@ Status file_error(const std::string& path, int error, std::int64_t offset) {
                          : code == Code::kResourceExhausted ? ErrorKind::kResource
                                                             : ErrorKind::kData;
   Status status = Status::error(kind, code, path, "; ", std::strerror(error));
-  status.edit().type = "FileError";
+  status.edit().type = error == ENOSPC || error == EDQUOT ? "DiskFull" : "FileError";
   status.edit().file = path;
   status.edit().offset = offset;
   return status;
@@ -203,7 +226,10 @@ Result<std::size_t> File::read(std::uint64_t offset, std::span<std::byte> out) c
   std::size_t done = 0;
   while (done < out.size()) {
     SW_TEST_POINT("file.read");
-    SW_ASSIGN(const std::size_t got, read_some(offset + done, out.subspan(done)));
+    if (done > 0 && interrupted()) return cancelled();
+    const auto next = out.subspan(done);
+    SW_ASSIGN(const std::size_t got,
+              read_some(offset + done, next.first(std::min(next.size(), kAtOnce))));
     if (got == 0) {
       return corrupt_file(path_, offset + done, path_, ": the file became shorter while it was ",
                           "read: expected ", size_, " bytes, found ", offset + done);
@@ -212,6 +238,23 @@ Result<std::size_t> File::read(std::uint64_t offset, std::span<std::byte> out) c
   }
   return done;
 }
+
+namespace {
+
+// Files of /proc say that they have no bytes, and have some: to read nothing would lose them.
+Status check_empty(const std::string& path, int fd) {
+  std::byte first{};
+  struct stat about{};
+  if (::pread(fd, &first, 1, 0) <= 0 || ::fstat(fd, &about) != 0 || about.st_size > 0) return {};
+  Status status = bad_data(Code::kInvalidArgument, path,
+                           ": the file says that it has 0 bytes and has more, as files of /proc "
+                           "do: copy it and name the copy");
+  status.edit().type = "FileError";
+  status.edit().file = path;
+  return status;
+}
+
+}  // namespace
 
 Result<FilePtr> open_file(const std::string& path) {
   if (!scheme_of(path).empty()) {
@@ -225,17 +268,13 @@ Result<FilePtr> open_file(const std::string& path) {
     return status;
   }
   if (path.find('\0') != std::string::npos) return file_error(path, EINVAL);
-  const int fd = LocalFile::open_descriptor(path);
-  if (fd < 0) return file_error(path, errno);
+  SW_ASSIGN(const int fd, LocalFile::open_descriptor(path));
   struct stat about{};
-  const int error = ::fstat(fd, &about) != 0 ? errno : S_ISDIR(about.st_mode) ? EISDIR : 0;
-  if (error != 0) {
+  Status status = ::fstat(fd, &about) == 0 ? Status() : file_error(path, errno);
+  if (status.ok() && about.st_size == 0) status = check_empty(path, fd);
+  if (!status.ok()) {
     ::close(fd);
-    return file_error(path, error);
-  }
-  if (!S_ISREG(about.st_mode)) {
-    ::close(fd);
-    return Status(file_error(path, EINVAL)).at("not a regular file");
+    return status;
   }
   return FilePtr(std::make_shared<LocalFile>(path, fd, about));
 }

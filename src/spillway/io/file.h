@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "spillway/base/status.h"
+#include "spillway/io/file_stamp.h"
 
 namespace spillway {
 
@@ -26,8 +28,11 @@ class File {
   std::uint64_t size() const { return size_; }
 
   // Fills `out` from `offset`; fewer bytes only where the file ended when it was opened. One that
-  // ends earlier now is DATA_LOSS. Every error names path and offset.
+  // ends earlier now, or was written to, is DATA_LOSS. Every error names path and offset. Ctrl-C
+  // ends a long read (kCancelled).
   Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> out) const;
+  // As it was when it was opened; a store may not say.
+  virtual std::optional<FileStamp> stamp() const { return std::nullopt; }
 
  protected:
   File(std::string path, std::uint64_t size) : path_(std::move(path)), size_(size) {}
@@ -41,8 +46,8 @@ class File {
 using FilePtr = std::shared_ptr<const File>;
 
 // Local files are closed while nobody reads them when the process has no descriptors left, and
-// opened again: more of them may be under way than may be open. One that was replaced meanwhile is
-// DATA_LOSS.
+// opened again: more of them may be under way than may be open. Only regular files are opened, and
+// of those none that says it is empty and is not (/proc).
 Result<FilePtr> open_file(const std::string& path);
 
 // Whether something is there that open_file would try.

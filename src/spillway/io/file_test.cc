@@ -1,6 +1,7 @@
 #include "spillway/io/file.h"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -8,11 +9,15 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
+#include "spillway/io/regular_file.h"
 #include "spillway/testing/files.h"
 
 namespace spillway::testing {
 namespace {
+
+using ::testing::HasSubstr;
 
 std::string text_of(const File& file, std::uint64_t offset, std::size_t n) {
   std::string out(n, '\0');
@@ -46,11 +51,83 @@ TEST(File, WhatCannotBeOpenedIsNamedWithItsClass) {
   EXPECT_EQ(code(folder.write("a", "") + "/b"), Code::kNotFound);
   EXPECT_EQ(code("s3://bucket/key"), Code::kUnimplemented);
   EXPECT_EQ(code(std::string("a\0b", 3)), Code::kInvalidArgument);
+}
+
+// Nobody writes to the FIFO: opening it would wait for ever.
+TEST(File, OnlyRegularFilesAreOpened) {
+  const TemporaryFolder folder;
   const std::string pipe = folder.path() + "/pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  const int keeps = ::open(pipe.c_str(), O_RDWR);  // opening it must not wait for a writer
-  EXPECT_EQ(code(pipe), Code::kInvalidArgument);
-  ::close(keeps);
+  const std::string link = folder.path() + "/link";
+  ASSERT_EQ(symlink("/dev/zero", link.c_str()), 0);
+  for (const auto& [path, kind] : {std::pair(pipe, "a FIFO"), std::pair(link, "a character device"),
+                                   std::pair(std::string("/dev/null"), "a character device")}) {
+    for (const Status& refused :
+         {open_file(path).status(), refuse_special(path), open_regular(path, O_RDONLY).status(),
+          open_regular(path, O_WRONLY | O_CREAT | O_APPEND, 0600).status()}) {
+      EXPECT_EQ(refused.code(), Code::kInvalidArgument);
+      EXPECT_EQ(refused.info().file, path);
+      EXPECT_THAT(std::string(refused.message()), HasSubstr(kind));
+    }
+  }
+  EXPECT_TRUE(refuse_special(folder.path() + "/none").ok());
+}
+
+TEST(File, OneThatSaysItIsEmptyAndIsNotIsRefused) {
+  const auto file = open_file("/proc/self/status");
+  ASSERT_FALSE(file.ok());
+  EXPECT_THAT(std::string(file.error().message()), HasSubstr("0 bytes and has more"));
+  const TemporaryFolder folder;
+  EXPECT_TRUE(open_file(folder.write("a", "")).ok());
+}
+
+// What was done to a file while it was open, and what the next read says.
+std::string after(const std::function<void(const std::string& path)>& change) {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("a", "0123456789");
+  const auto file = open_file(path).value();
+  std::byte out[4];
+  EXPECT_TRUE(file->read(0, out).ok());
+  change(path);
+  const auto got = file->read(4, out);
+  if (got.ok()) return file->read(0, out).ok() ? "" : "later";
+  EXPECT_EQ(got.error().code(), Code::kDataLoss);
+  EXPECT_EQ(got.error().info().file, path);
+  return std::string(got.error().message());
+}
+
+void rewrite(const std::string& path) {
+  std::fstream(path, std::ios::in | std::ios::out) << "9876543210";
+}
+
+TEST(File, OneThatIsWrittenToWhileItIsReadIsDataLoss) {
+  EXPECT_THAT(after(rewrite), HasSubstr("the time of its last change: expected "));
+  EXPECT_THAT(after([](const std::string& path) {
+                struct stat before{};
+                ::stat(path.c_str(), &before);
+                rewrite(path);
+                const timespec times[2] = {before.st_atim, before.st_mtim};
+                ::utimensat(AT_FDCWD, path.c_str(), times, 0);
+              }),
+              HasSubstr("its status was changed (ctime)"));
+  EXPECT_THAT(after([](const std::string& path) { std::ofstream(path, std::ios::app) << "more"; }),
+              HasSubstr("the size: expected 10 bytes, found 14"));
+  EXPECT_THAT(after([](const std::string& path) {
+                std::ofstream(path + ".new") << "0123456789";
+                std::filesystem::rename(path + ".new", path);
+              }),
+              HasSubstr("another file has its name now"));
+}
+
+TEST(File, NewPermissionsLinksOrTheLossOfItsNameChangeNothing) {
+  EXPECT_EQ(after([](const std::string& path) { ::chmod(path.c_str(), 0400); }), "");
+  EXPECT_EQ(after([](const std::string& path) { std::filesystem::remove(path); }), "");
+  EXPECT_EQ(after([](const std::string& path) {
+              std::filesystem::create_hard_link(path, path + ".backup");
+            }),
+            "");
+  EXPECT_EQ(after([](const std::string& path) { std::filesystem::rename(path, path + ".old"); }),
+            "");
 }
 
 TEST(File, OneThatShrinksWhileItIsReadIsDataLoss) {

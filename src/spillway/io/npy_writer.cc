@@ -14,6 +14,7 @@
 #include "spillway/base/bytes.h"
 #include "spillway/base/workers.h"
 #include "spillway/io/file.h"
+#include "spillway/io/regular_file.h"
 
 namespace spillway {
 namespace {
@@ -100,6 +101,7 @@ Result<std::unique_ptr<NpyWriter>> NpyWriter::create(const std::string& path, DT
   if (!scheme_of(path).empty()) {
     return invalid_argument("save_npy: writes local files only: ", path);
   }
+  SW_RETURN_IF_ERROR(refuse_special(path));  // a rename would put the file in its place
   std::string partial = path + ".part-XXXXXX";
   const int fd = mkostemp(partial.data(), O_CLOEXEC);
   if (fd < 0) return failed(path, errno);

@@ -9,6 +9,7 @@
 #include <ctime>
 
 #include "spillway/base/bytes.h"
+#include "spillway/io/regular_file.h"
 #include "spillway/pipeline/cache_store.h"
 #include "spillway/pipeline/row_file.h"
 #include "spillway/pipeline/run.h"
@@ -140,8 +141,10 @@ Result<Descriptor> take_lock(const std::string& path) {
   Descriptor fd(open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (fd.get() < 0) {
     if (errno != EEXIST) return file_error(name, "cannot create");
-    fd = Descriptor(open(name.c_str(), O_RDWR | O_CLOEXEC));
-    if (fd.get() < 0) return held_by_another(name, "");
+    SW_RETURN_IF_ERROR(refuse_special(name));
+    auto opened = open_regular(name, O_RDWR);
+    if (!opened.ok()) return held_by_another(name, "");
+    fd = Descriptor(opened.value());
     std::byte text[256];
     SW_ASSIGN(const std::size_t got, read_at(fd, name, 0, text, sizeof text));
     const std::string_view contents(reinterpret_cast<const char*>(text), got);
@@ -186,9 +189,10 @@ class FileSink final : public CacheSink {
       SW_ASSIGN(lock_, take_lock(path_));
     }
     const std::string name = partial_name(path_);
-    Descriptor fd(open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    if (fd.get() < 0) return file_error(name, "cannot create");
-    fd_ = std::move(fd);
+    SW_RETURN_IF_ERROR(refuse_special(name));
+    auto fd = open_regular(name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (!fd.ok()) return file_error(name, "cannot create");
+    fd_ = Descriptor(fd.value());
     append(std::as_bytes(std::span(kMagic)));
     return {};
   }

@@ -7,13 +7,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "spillway/base/base64.h"
 #include "spillway/base/bytes.h"
 #include "spillway/base/mutant.h"
 #include "spillway/guard/channel.h"
+#include "spillway/io/formats/text_lines.h"
+#include "spillway/io/regular_file.h"
 #include "spillway/pipeline/operator.h"
 #include "spillway/pipeline/sealed_json.h"
 #include "spillway/pipeline/structure_json.h"
@@ -21,24 +23,33 @@
 namespace spillway {
 namespace {
 
+using Json = nlohmann::json;
+
 constexpr int kVersion = 2;  // 1: lines without a checksum
 
-Status file_error(const std::string& path, const char* doing) {
-  Status status = Status::error(ErrorKind::kResource, Code::kUnavailable, "quarantine: ", doing,
-                                " ", path, ": ", std::strerror(errno));
+Status not_written(const std::string& path) {
+  Status status = Status::error(ErrorKind::kResource, Code::kUnavailable,
+                                "quarantine: cannot write to ", path, ": ", std::strerror(errno));
   status.edit().file = path;
   status.edit().type = "FileError";
   return status;
 }
 
+Result<int> open_to_append(const std::string& path) {
+  const mode_t mode = mutant("files_open_to_all") ? 0644 : 0600;
+  auto fd = open_regular(path, O_WRONLY | O_CREAT | O_APPEND, mode);
+  if (!fd.ok()) return std::move(fd).status().at("quarantine: cannot open");
+  return fd;
+}
+
 // All of `line`, or nothing of it.
 Status append(const std::string& path, std::string_view line) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_CREAT, 0600));
-  if (!file) return file_error(path, "cannot open");
+  SW_ASSIGN(const int fd, open_to_append(path));
+  const Descriptor file(fd);
   const ssize_t n = ::write(file.get(), line.data(), line.size());
   if (n == static_cast<ssize_t>(line.size())) return {};
   if (n >= 0) errno = ENOSPC;
-  Status failed = file_error(path, "cannot write to");
+  Status failed = not_written(path);
   struct stat about{};
   // What another process appended meanwhile stays.
   const off_t end = ::lseek(file.get(), 0, SEEK_CUR);
@@ -47,6 +58,52 @@ Status append(const std::string& path, std::string_view line) {
     failed.edit().message += "; the file ends with a part of a line";
   }
   return failed;
+}
+
+// Whether the last line has no end: of a process that was killed, or a full disk.
+Result<bool> is_cut_off(const std::string& path) {
+  SW_ASSIGN(const FilePtr file, open_file(path));
+  if (file->size() == 0) return false;
+  std::byte last{};
+  SW_ASSIGN(const std::size_t read, file->read(file->size() - 1, {&last, 1}));
+  return read == 1 && last != std::byte{'\n'};
+}
+
+// What a value that was parsed takes, and what is made of it, for each byte of its text.
+constexpr std::size_t kParsed = 8;
+
+// Each line of the file with its number, under the account: one that does not fit is an error.
+Status for_each_line(const std::string& path, const AccountPtr& account,
+                     const std::function<Status(std::int64_t number, std::string_view line)>& use) {
+  SW_ASSIGN(FilePtr file, open_file(path));
+  SW_ASSIGN(auto stream, ByteStream::open(std::move(file), Compression::kNone, account));
+  SW_ASSIGN(const RecordReaderPtr lines, read_text_lines(std::move(stream)));
+  std::int64_t number = 0;
+  for (bool more = true; more;) {
+    StringRows some(account, 1, 0);
+    SW_ASSIGN(more, lines->read(some));
+    if (some.count() == 0) continue;
+    const Tensor line = some.take();
+    const std::string_view text = line.string_at(0);
+    auto room = account->reserve(kParsed * text.size());
+    if (!room.ok()) {
+      Status status = std::move(room).status().at(path + ": line " + std::to_string(number + 1));
+      status.edit().file = path;
+      return status;
+    }
+    SW_RETURN_IF_ERROR(use(++number, text));
+  }
+  return {};
+}
+
+// The file is not trusted: a value may be of any type.
+std::string text_in(const Json& entry, const char* key) {
+  const auto found = entry.find(key);
+  return found != entry.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+std::int64_t number_in(const Json& entry, const char* key) {
+  const auto found = entry.find(key);
+  return found != entry.end() && found->is_number_integer() ? found->get<std::int64_t>() : -1;
 }
 
 std::uint64_t key_of(const std::string& stage, const std::string& origin, std::int64_t index) {
@@ -106,42 +163,54 @@ Status losing(Status error, const Amount& lost) {
 }
 
 Result<std::shared_ptr<Quarantine>> Quarantine::open(const std::string& path) {
-  const mode_t mode = mutant("files_open_to_all") ? 0644 : 0600;
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, mode);
-  if (fd < 0) return file_error(path, "cannot open");
+  SW_ASSIGN(const int fd, open_to_append(path));
   close(fd);
-  std::shared_ptr<Quarantine> out(new Quarantine(path));
-  std::ifstream lines(path);
+  std::shared_ptr<Quarantine> out(
+      new Quarantine(path, Budget::process().open_account("quarantine")));
   const MutexLock lock(out->mutex_);
-  for (std::string line; std::getline(lines, line);) {
-    out->cut_off_ = lines.eof();  // by a process that was killed, or a full disk
-    const auto entry = nlohmann::json::parse(line, nullptr, false);
-    if (!entry.is_object()) continue;
-    out->seen_.push_back(key_of(entry.value("stage", ""), entry.value("origin", ""),
-                                entry.value("index", std::int64_t{-1})));
+  const auto note = [&](std::int64_t, std::string_view line) SW_NO_TSA -> Status {
+    const Json entry = Json::parse(line, nullptr, false);
+    if (!entry.is_object()) return {};
+    out->make_room();
+    out->seen_.push_back(
+        key_of(text_in(entry, "stage"), text_in(entry, "origin"), number_in(entry, "index")));
+    return {};
+  };
+  SW_ASSIGN(out->cut_off_, is_cut_off(path));
+  if (Status read = for_each_line(path, out->account_, note); !read.ok()) {
+    return std::move(read).at("quarantine");
   }
   std::ranges::sort(out->seen_);
   return out;
+}
+
+// For one more key.
+void Quarantine::make_room() {
+  if (seen_.size() < seen_.capacity()) return;
+  const std::size_t more = std::max<std::size_t>(2 * seen_.size(), 512);
+  room_ = account_->charge(more * sizeof(std::uint64_t));
+  seen_.reserve(more);
 }
 
 Status Quarantine::add(const Status& error) {
   const ErrorInfo& info = error.info();
   const std::uint64_t key = key_of(info.stage, info.origin, info.index);
   const MutexLock lock(mutex_);
+  make_room();
   const auto at = std::ranges::lower_bound(seen_, key);
   if (at != seen_.end() && *at == key) return {};
-  nlohmann::json entry = {{"version", kVersion},
-                          {"stage", info.stage},
-                          {"line", info.line},
-                          {"origin", info.origin},
-                          {"index", info.index},
-                          {"epoch", info.epoch},
-                          {"file", info.file},
-                          {"offset", info.offset},
-                          {"kind", to_string(info.kind)},
-                          {"code", to_string(info.code)},
-                          {"attempts", info.attempts},
-                          {"message", info.message}};
+  Json entry = {{"version", kVersion},
+                {"stage", info.stage},
+                {"line", info.line},
+                {"origin", info.origin},
+                {"index", info.index},
+                {"epoch", info.epoch},
+                {"file", info.file},
+                {"offset", info.offset},
+                {"kind", to_string(info.kind)},
+                {"code", to_string(info.code)},
+                {"attempts", info.attempts},
+                {"message", info.message}};
   if (const Chunk chunk = failed_row(error).input; chunk.rows() > 0) {
     std::vector<std::byte> bytes;
     const Row row = chunk.row(0);
@@ -151,9 +220,9 @@ Status Quarantine::add(const Status& error) {
     }
   }
   // One write a line, so that lines of two processes never mix.
-  const std::string line =
-      (cut_off_ ? "\n" : "") +
-      seal_json(entry.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)) + "\n";
+  const std::string line = (cut_off_ ? "\n" : "") +
+                           seal_json(entry.dump(-1, ' ', true, Json::error_handler_t::replace)) +
+                           "\n";
   SW_RETURN_IF_ERROR(append(path_, line));
   cut_off_ = false;
   seen_.insert(at, key);
@@ -162,25 +231,15 @@ Status Quarantine::add(const Status& error) {
 
 Result<std::vector<ElementPtr>> read_quarantine(const std::string& path,
                                                 const AccountPtr& account) {
-  std::ifstream lines(path);
-  if (!lines) {
-    Status status = Status::error(ErrorKind::kData, Code::kNotFound, "quarantine: cannot open ",
-                                  path, ": ", std::strerror(errno));
-    status.edit().file = path;
-    status.edit().type = "FileError";
-    return status;
-  }
   std::vector<ElementPtr> out;
-  std::int64_t number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
+  const auto parse = [&](std::int64_t number, std::string_view line) -> Status {
     const auto corrupt = [&](std::string_view why) {
       Status status = bad_data(Code::kDataLoss, "quarantine: ", path, " line ", number, ": ", why);
       status.edit().file = path;
       status.edit().type = "CorruptFile";
       return status;
     };
-    const auto entry = nlohmann::json::parse(line, nullptr, false);
+    const Json entry = Json::parse(line, nullptr, false);
     if (!entry.is_object()) return corrupt("not JSON");
     const JsonSeal seal = check_json(line);
     const auto version = entry.find("version");
@@ -188,7 +247,7 @@ Result<std::vector<ElementPtr>> read_quarantine(const std::string& path,
     if (seal == JsonSeal::kBroken || (seal == JsonSeal::kNone && !plain)) {
       return corrupt("the line does not have its checksum: it was changed");
     }
-    if (!entry.contains("input")) continue;  // the input could not be stored
+    if (!entry.contains("input")) return {};  // the input could not be stored
     if (!entry["input"].is_string() || !entry.contains("structure")) return corrupt("no input");
     auto structure = structure_from_json(entry["structure"]);
     if (!structure.ok()) return corrupt(structure.error().message());
@@ -201,6 +260,10 @@ Result<std::vector<ElementPtr>> read_quarantine(const std::string& path,
     }
     out.push_back(std::make_shared<Element>(
         Element{std::move(structure).value(), std::move(values).value()}));
+    return {};
+  };
+  if (Status read = for_each_line(path, account, parse); !read.ok()) {
+    return read.info().type == "CorruptFile" ? read : std::move(read).at("quarantine");
   }
   return out;
 }

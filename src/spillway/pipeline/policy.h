@@ -59,9 +59,13 @@ class Quarantine {
   Status add(const Status& error);
 
  private:
-  explicit Quarantine(std::string path) : path_(std::move(path)) {}
+  Quarantine(std::string path, AccountPtr account)
+      : path_(std::move(path)), account_(std::move(account)) {}
+  void make_room() SW_REQUIRES(mutex_);
   Mutex mutex_;
   const std::string path_;
+  const AccountPtr account_;
+  Reservation room_ SW_GUARDED_BY(mutex_);
   std::vector<std::uint64_t> seen_ SW_GUARDED_BY(mutex_);  // sorted hashes of keys in the file
   bool cut_off_ SW_GUARDED_BY(mutex_) = false;             // its last line has no end
 };

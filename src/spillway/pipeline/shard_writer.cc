@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "spillway/base/bytes.h"
+#include "spillway/io/regular_file.h"
 #include "spillway/tensor/row_bytes.h"
 
 namespace spillway {
@@ -27,15 +28,17 @@ Status write_error(const std::string& path) {
 // A file that is open for writing at its end.
 class Output {
  public:
-  explicit Output(std::string path)
-      : path_(std::move(path)),
-        fd_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {}
+  explicit Output(std::string path) : path_(std::move(path)) {
+    auto fd = open_regular(path_, O_WRONLY | O_CREAT | O_APPEND, 0666);
+    if (fd.ok()) fd_ = fd.value();
+    opened_ = std::move(fd).status();
+  }
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
   ~Output() {
     if (fd_ >= 0) ::close(fd_);
   }
-  Status opened() const { return fd_ >= 0 ? Status() : write_error(path_); }
+  const Status& opened() const { return opened_; }
   Status write(std::span<const std::byte> bytes) const {
     while (!bytes.empty()) {
       const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
@@ -49,7 +52,8 @@ class Output {
 
  private:
   const std::string path_;
-  const int fd_;
+  int fd_ = -1;
+  Status opened_;
 };
 
 Status sync_folder(const std::string& path) {

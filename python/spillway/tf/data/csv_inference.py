@@ -12,6 +12,7 @@ from typing import IO, Any
 import numpy as np
 
 from spillway.dtypes import DType, float32, float64, int32, int64, string
+from spillway.plain_files import open_plain, refuse_special
 from spillway.tensor_convert import is_tensor, to_tensor
 
 _LONGEST = 1 << 24  # a file without line ends must not fill the memory
@@ -33,6 +34,7 @@ class Reading:
         kind = self.compression_type
         kind = "" if kind is None else kind.numpy().decode() if is_tensor(kind) else kind
         if kind == "GZIP":
+            refuse_special(file)
             return gzip.open(file, "rt", encoding=self.encoding, newline="")
         if kind == "ZLIB":
             raise ValueError(f"`compression_type` {kind} is not supported for probing columns.")
@@ -41,7 +43,7 @@ class Reading:
                 f"Received unknown `compression_type` {kind}. Expected: GZIP, ZLIB or  (empty "
                 "string)."
             )
-        return open(file, encoding=self.encoding, newline="")
+        return open_plain(file, "r", encoding=self.encoding, newline="")
 
     def rows(self, text: IO[str]) -> Iterator[list[str]]:
         """Its records."""

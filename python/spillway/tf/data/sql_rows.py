@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from spillway import _native, errors, nest
+from spillway.plain_files import refuse_special
 from spillway.tf.data.sql_values import Casting, converter
 
 _STEPS = 10_000  # of SQLite's machine, well under a millisecond, between looks at the stop flag
@@ -109,6 +110,7 @@ class _Reading:
         if not memory:
             # SQLite opens files behind Python's back: so the engine knows whose rows these are.
             sys.audit("open", _path(self._source), None, os.O_RDONLY)
+            refuse_special(_path(self._source))
         try:
             database = sqlite3.connect(
                 ":memory:" if memory else _read_only(self._source), uri=True, isolation_level=None

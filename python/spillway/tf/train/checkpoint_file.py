@@ -14,9 +14,10 @@ import struct
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import IO
 
 from spillway.errors import CorruptFile, DiskFull, MissingFile
+from spillway.plain_files import open_plain
 
 SUFFIX = ".index"
 _MAGIC = b"SPILLCKP"
@@ -83,7 +84,7 @@ class CheckpointFile:
         """Checks all of the file: magic, version, lengths, checksum."""
         path = prefix + SUFFIX
         try:
-            with open(path, "rb") as file:
+            with open_plain(path) as file:
                 size = os.fstat(file.fileno()).st_size
                 return CheckpointFile(path, _entries(file, path, size))
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
@@ -98,9 +99,9 @@ class CheckpointFile:
         """The content of an entry."""
         offset, length = self.where[name]
         try:
-            with open(self.path, "rb") as file:
+            with open_plain(self.path) as file:
                 file.seek(offset)
-                content = file.read(length)
+                content: bytes = file.read(length)
         except FileNotFoundError as error:
             raise MissingFile("checkpoint: the file is gone", file=self.path) from error
         if len(content) != length:
@@ -108,7 +109,7 @@ class CheckpointFile:
         return content
 
 
-def _entries(file: BinaryIO, path: str, size: int) -> dict[str, tuple[int, int]]:
+def _entries(file: IO[bytes], path: str, size: int) -> dict[str, tuple[int, int]]:
     def corrupt(what: str, at: int) -> CorruptFile:
         return CorruptFile(f"checkpoint: {what}", file=path, offset=at)
 
@@ -147,7 +148,7 @@ def _entries(file: BinaryIO, path: str, size: int) -> dict[str, tuple[int, int]]
     return found
 
 
-def _verify_checksum(file: BinaryIO, end: int, error: CorruptFile) -> None:
+def _verify_checksum(file: IO[bytes], end: int, error: CorruptFile) -> None:
     file.seek(0)
     checksum, left = 0, end
     while left > 0:

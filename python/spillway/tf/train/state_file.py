@@ -10,6 +10,8 @@ import re
 import warnings
 from dataclasses import dataclass, field
 
+from spillway.errors import FileError
+from spillway.plain_files import open_plain
 from spillway.tf.train.checkpoint_file import SUFFIX, write_atomically
 from spillway.tf.train.values import escaped
 
@@ -72,12 +74,12 @@ def get_checkpoint_state(
     folder = os.fspath(checkpoint_dir)
     path = _path_of(folder, latest_filename)
     try:
-        with open(path, "rb") as file:
+        with open_plain(path) as file:
             content = file.read(_LARGEST)
         state = _parse(content.decode())
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, FileError) as error:
         warnings.warn(f"{path}: ignored, it cannot be read: {error}", stacklevel=2)
         return None
     if not state.model_checkpoint_path:

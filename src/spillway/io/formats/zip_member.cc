@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "spillway/base/interrupt.h"
 #include "spillway/base/mutex.h"
 
 namespace spillway {
@@ -19,6 +20,9 @@ uInt at_most(std::size_t bytes) {
 
 // What both kinds share: the checksum of what was read in order.
 class Member : public File {
+ public:
+  std::optional<FileStamp> stamp() const override { return archive_->stamp(); }
+
  protected:
   Member(FilePtr archive, const ZipMember& member)
       : File(archive->path() + ":" + member.name, member.size),
@@ -104,7 +108,9 @@ class Deflated final : public Member {
     stream_.next_out = bytes_of(out.data());
     stream_.avail_out = wanted;
     Status stepped;
-    while (stepped.ok() && stream_.avail_out > 0 && !ended_) stepped = step();
+    while (stepped.ok() && stream_.avail_out > 0 && !ended_) {
+      stepped = interrupted() ? cancelled() : step();
+    }
     const std::size_t got = wanted - stream_.avail_out;
     const std::uint64_t at = made_;
     made_ += got;  // after an error too: what came before it is passed
