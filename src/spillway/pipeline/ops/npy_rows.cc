@@ -11,7 +11,8 @@ struct NpyFile {
   std::string path;
   std::string member;  // of an archive; empty: the file itself
   NpyHeader header;
-  std::int64_t first = 0;  // index of its first row
+  std::int64_t first = 0;          // index of its first row
+  std::optional<FileStamp> stamp;  // when its header was read
 
   std::string name() const { return member.empty() ? path : path + ":" + member; }
 };
@@ -40,11 +41,20 @@ Result<NpyArray> open_array(const std::string& path, const std::string& member,
 // The array of `from`, as it was when the dataset was built.
 Result<FilePtr> open_again(const NpyFile& from, const AccountPtr& account) {
   SW_ASSIGN(NpyArray array, open_array(from.path, from.member, account));
-  if (array.header == from.header) return std::move(array.file);
-  return corrupt_file(array.file->path(), 0, array.file->path(),
-                      ": the file was replaced since the dataset was built: expected ",
-                      name_of(from.header.dtype), " ", from.header.shape.to_string(), ", found ",
-                      name_of(array.header.dtype), " ", array.header.shape.to_string());
+  const auto changed = [&](const auto&... what) {
+    const std::string& path = array.file->path();
+    return corrupt_file(path, 0, path,
+                        ": the file was changed since the dataset was built: ", what...,
+                        "; build the dataset again");
+  };
+  if (array.header != from.header) {
+    return changed("expected ", name_of(from.header.dtype), " ", from.header.shape.to_string(),
+                   ", found ", name_of(array.header.dtype), " ", array.header.shape.to_string());
+  }
+  const auto now = array.file->stamp();
+  const std::string what = now && from.stamp ? what_changed(*from.stamp, *now) : std::string();
+  if (!what.empty()) return changed(what);
+  return std::move(array.file);
 }
 
 Status differs(const NpyFile& file, const NpyFile& first) {
@@ -66,7 +76,7 @@ Result<std::shared_ptr<const NpyFiles>> read_headers(const std::vector<std::stri
   const AccountPtr account = Budget::process().open_account("npy_rows");
   for (const std::string& path : paths) {
     SW_ASSIGN(NpyArray array, open_array(path, member, account));
-    out->files.push_back({path, member, std::move(array.header), out->rows});
+    out->files.push_back({path, member, std::move(array.header), out->rows, array.file->stamp()});
     const NpyFile& added = out->files.back();
     const NpyFile& first = out->files.front();
     if (added.header.dtype != first.header.dtype || added.header.row() != first.header.row()) {
