@@ -12,6 +12,7 @@
 #include "spillway/io/formats/tar_samples.h"
 #include "spillway/io/formats/tfrecord.h"
 #include "spillway/io/regular_file.h"
+#include "spillway/pipeline/operator.h"
 
 namespace nb = nanobind;
 
@@ -30,20 +31,26 @@ auto read_files(const Read& read) {
   return value_or_throw(std::move(out));
 }
 
+Result<std::int64_t> rows_in(const std::string& path, const std::optional<std::string>& member,
+                             const AccountPtr& account) {
+  SW_ASSIGN(FilePtr file, open_file(path));
+  if (member) {
+    SW_ASSIGN(const NpyArray array, open_npz(std::move(file), *member, account));
+    return array.header.rows();
+  }
+  SW_ASSIGN(const NpyHeader header, read_npy_header(*file));
+  return header.rows();
+}
+
 Result<std::vector<std::int64_t>> rows_of(const std::vector<std::string>& paths,
-                                          const std::optional<std::string>& member) {
+                                          const std::optional<std::string>& member, bool lenient) {
   std::vector<std::int64_t> rows;
   const AccountPtr account = Budget::process().open_account("from_npz");
   for (const std::string& path : paths) {
     if (interrupted()) return cancelled();
-    SW_ASSIGN(FilePtr file, open_file(path));
-    if (member) {
-      SW_ASSIGN(const NpyArray array, open_npz(std::move(file), *member, account));
-      rows.push_back(array.header.rows());
-    } else {
-      SW_ASSIGN(const NpyHeader header, read_npy_header(*file));
-      rows.push_back(header.rows());
-    }
+    auto found = rows_in(path, member, account);
+    if (!found.ok() && !(lenient && is_position(found.error()))) return std::move(found).status();
+    rows.push_back(found.ok() ? found.value() : -1);
   }
   return rows;
 }
@@ -83,11 +90,11 @@ void bind_files(nb::module_& m) {
       "A record with its length and checksums, as a TFRecord file has it.");
   m.def(
       "npy_rows",
-      [](const std::vector<std::string>& paths, const std::optional<std::string>& member) {
-        return read_files([&] { return rows_of(paths, member); });
-      },
-      nb::arg("paths"), nb::arg("member").none() = nb::none(),
-      "How many rows each of these .npy files has, or this member of .npz archives.");
+      [](const std::vector<std::string>& paths, const std::optional<std::string>& member,
+         bool lenient) { return read_files([&] { return rows_of(paths, member, lenient); }); },
+      nb::arg("paths"), nb::arg("member").none() = nb::none(), nb::arg("lenient") = false,
+      "How many rows each of these .npy files has, or this member of .npz archives. `lenient`: -1 "
+      "where that cannot be read.");
   m.def(
       "npz_names",
       [](const std::string& path) { return read_files([&] { return names_in_npz(path); }); },

@@ -6,15 +6,21 @@ namespace {
 
 constexpr const char* kStreamCapsule = "arrow_array_stream";
 
-// `ask(part, skip)` gives what has an Arrow stream, and how many rows it begins behind.
+// `ask(part, skip)` gives what has an Arrow stream, and how many rows it begins behind; its
+// attribute `leaves_out`, if it has one, is the source's.
 class PyArrowSource final : public ArrowSource {
  public:
   PyArrowSource(Ref ask, std::vector<std::string> files, std::string name)
-      : ask_(keep_object(std::move(ask))), files_(std::move(files)), name_(std::move(name)) {}
+      : ask_(keep_object(std::move(ask))), files_(std::move(files)), name_(std::move(name)) {
+    const Ref said = Ref::steal(PyObject_GetAttrString(kept_object(ask_), "leaves_out"));
+    leaves_out_ = said && PyObject_IsTrue(said.get()) == 1;
+    PyErr_Clear();  // most have none
+  }
 
   std::size_t parts() const override { return files_.size(); }
   std::string file(std::size_t part) const override { return files_[part]; }
   std::string describe() const override { return name_; }
+  bool leaves_out() const override { return leaves_out_; }
 
  protected:
   Result<Stream> ask(std::size_t part, std::int64_t& skip) override {
@@ -42,6 +48,7 @@ class PyArrowSource final : public ArrowSource {
   const std::shared_ptr<void> ask_;
   const std::vector<std::string> files_;
   const std::string name_;
+  bool leaves_out_ = false;
 };
 
 }  // namespace

@@ -41,7 +41,9 @@ class FileSources:
     def from_npy(paths: Any, name: str | None = None, **policy: Any) -> Dataset:
         """Rows of .npy files, in constant memory; a dict or tuple of lists of files gives columns.
 
-        Types, shapes and numbers of rows are compared across all files first.
+        Types, shapes and numbers of rows are compared across all files first. With
+        `on_error="skip"` or `"quarantine"` a file that cannot be opened is left out, in every
+        column, and the audit names it.
 
         >>> import spillway as sw, tempfile
         >>> x, y = (tempfile.mkdtemp() + name for name in ("/x.npy", "/y.npy"))

@@ -28,7 +28,7 @@ def rows(
         raise ValueError("from_parquet: at least one file must be named")
     if batch_size < 1:
         raise ValueError(f"from_parquet: batch_size must be at least 1: {batch_size}")
-    ask = _Files(files, columns, batch_size)
+    ask = _Files(files, columns, batch_size, policy.get("on_error") in ("skip", "quarantine"))
     return arrow_streams.streamed(ask, files, "Parquet", nulls, name, policy)
 
 
@@ -46,14 +46,17 @@ def _pyarrow() -> tuple[Any, Any]:
 class _Files:
     """Opens files as streams of record batches."""
 
-    def __init__(self, files: list[str], columns: list[str] | None, batch_size: int) -> None:
+    def __init__(
+        self, files: list[str], columns: list[str] | None, batch_size: int, leaves_out: bool
+    ) -> None:
+        self.leaves_out = leaves_out  # the engine asks
         self._files = files
         self._columns = columns
         self._batch_size = batch_size
         self._arrow, self._parquet = _pyarrow()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Files, (self._files, self._columns, self._batch_size)
+        return _Files, (self._files, self._columns, self._batch_size, self.leaves_out)
 
     def __call__(self, part: int, skip: int) -> tuple[Any, int]:
         """A stream of the file from a row group on that begins no later than with row `skip`."""

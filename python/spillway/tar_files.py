@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from spillway import _native
+from spillway.errors import DataLossError, FileError, InvalidArgumentError, SpillwayError
 from spillway.record_files import records
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ def samples(
 ) -> Dataset:
     """See `Dataset.from_tar`."""
     exact = keys is None
-    wanted = _found(paths, compression_type) if exact else _extensions(keys)
+    lenient = policy.get("on_error") in ("skip", "quarantine")
+    wanted = _found(paths, compression_type, lenient) if exact else _extensions(keys)
     params = (wanted, compression_type, None, exact, resynchronise)
     return records("tar_samples", paths, num_parallel_reads, params, name, policy)
 
@@ -38,8 +40,8 @@ def _extensions(keys: Any) -> list[str]:
     return out
 
 
-def _found(paths: Any, compression_type: str | None) -> list[str]:
-    """The extensions of the first sample there is."""
+def _found(paths: Any, compression_type: str | None, lenient: bool) -> list[str]:
+    """The extensions of the first sample there is; `lenient`: in an archive that can be read."""
     from spillway.dataset import Dataset
 
     if isinstance(paths, Dataset):
@@ -48,10 +50,19 @@ def _found(paths: Any, compression_type: str | None) -> list[str]:
             "the extensions to take: keys=('jpg', 'cls')"
         )
     files = paths if isinstance(paths, list | tuple) else [paths]
+    refused: SpillwayError | None = None
     for path in files:
-        keys = _native.tar_keys(os.fsdecode(path), compression_type)
-        if keys:
-            return keys
+        try:
+            keys = _native.tar_keys(os.fsdecode(path), compression_type)
+        except (DataLossError, FileError, InvalidArgumentError) as error:
+            refused = refused or error
+            if not lenient:
+                raise
+        else:
+            if keys:
+                return keys
+    if refused is not None:
+        raise refused
     raise ValueError(
         f"from_tar: no sample in {', '.join(map(str, files)) or 'no file'}: name the extensions "
         "to take: keys=('jpg', 'cls')"

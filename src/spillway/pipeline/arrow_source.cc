@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "spillway/pipeline/operator.h"
+
 namespace spillway {
 namespace {
 
@@ -31,24 +33,39 @@ Result<std::shared_ptr<const arrow::Type>> ArrowSource::type() {
     const MutexLock lock(mutex_);
     if (type_ != nullptr) return type_;
   }
+  Status why;
+  for (std::size_t part = 0; part < (leaves_out() ? parts() : 1); ++part) {
+    Status described = describe_by(part);
+    if (described.ok()) {
+      const MutexLock lock(mutex_);
+      return type_;
+    }
+    if (!is_position(described)) return described;
+    if (why.ok()) why = std::move(described);
+  }
+  return why;
+}
+
+Status ArrowSource::describe_by(std::size_t part) {
   // Not under the lock: a producer may take its time, and the GIL.
   std::int64_t skip = 0;
-  SW_ASSIGN(Stream stream, ask(0, skip));
+  SW_ASSIGN(Stream stream, ask(part, skip));
   SW_ASSIGN(const auto schema, schema_of(stream));
   SW_ASSIGN(arrow::Type found, arrow::type_of(*schema));
   const MutexLock lock(mutex_);
   if (type_ == nullptr) {
     type_ = std::make_shared<arrow::Type>(std::move(found));
     first_ = std::move(stream);
+    first_part_ = part;
   }
-  return type_;
+  return {};
 }
 
 Result<ArrowSource::Stream> ArrowSource::open(std::size_t part, std::int64_t& skip) {
   SW_ASSIGN(const auto expected, type());
-  if (part == 0) {
+  {
     const MutexLock lock(mutex_);
-    if (first_) {
+    if (first_ && first_part_ == part) {
       Stream stream = *std::move(first_);
       first_.reset();
       return stream;

@@ -18,6 +18,9 @@ class ArrowSource : public Object {
   // How many streams there are, and what each is in errors: a file, or empty.
   virtual std::size_t parts() const = 0;
   virtual std::string file(std::size_t part) const = 0;
+  // Whether a stream that cannot be opened is an error of the pass alone: then the first that can
+  // says what the rows are.
+  virtual bool leaves_out() const { return false; }
 
   // What the rows are. Opens the first stream when it is not known yet; the first pass goes on with
   // that one, so that a stream that can be read once is.
@@ -35,9 +38,11 @@ class ArrowSource : public Object {
   virtual Result<Stream> ask(std::size_t part, std::int64_t& skip) = 0;
 
  private:
+  Status describe_by(std::size_t part);
   Mutex mutex_;
   std::shared_ptr<const arrow::Type> type_ SW_GUARDED_BY(mutex_);
   std::optional<Stream> first_ SW_GUARDED_BY(mutex_);
+  std::size_t first_part_ SW_GUARDED_BY(mutex_) = 0;
   std::int64_t rows_ SW_GUARDED_BY(mutex_) = 0;  // of the longest pass
 };
 

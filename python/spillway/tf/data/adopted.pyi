@@ -164,6 +164,7 @@ class Adopted(spillway.Dataset):
         filenames: Any,
         member: Any = ...,
         aligned: bool = ...,
+        rows: Any = ...,
         name: str | None = ...,
         **policy: Any,
     ) -> Dataset: ...

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "spillway/io/formats/npz.h"
 #include "spillway/pipeline/access.h"
@@ -17,9 +18,17 @@ struct NpyFile {
   std::string name() const { return member.empty() ? path : path + ":" + member; }
 };
 
+// One whose header cannot be read, of so many rows as nobody knows: an error before row `first`.
+struct BadFile {
+  std::string path;
+  std::int64_t first = 0;
+  Status why;
+};
+
 // The headers of all files, read once when the dataset is built.
 struct NpyFiles {
   std::vector<NpyFile> files;
+  std::vector<BadFile> bad;
   std::int64_t rows = 0;
 
   // The file that holds row `index`.
@@ -70,21 +79,49 @@ Status differs(const NpyFile& file, const NpyFile& first) {
   return status;
 }
 
+// Whether the rows of a file are those of the others, which are like `first`.
+Status read_header(NpyFile& file, const std::optional<NpyFile>& first, const AccountPtr& account) {
+  SW_ASSIGN(NpyArray array, open_array(file.path, file.member, account));
+  file.header = std::move(array.header);
+  file.stamp = array.file->stamp();
+  const bool alike = !first || (file.header.dtype == first->header.dtype &&
+                                file.header.row() == first->header.row());
+  return alike ? Status() : differs(file, *first);
+}
+
+// `rows`: of each file, where its own header cannot be read; -1: nobody knows. Empty: one that
+// cannot be read is an error of the dataset.
 Result<std::shared_ptr<const NpyFiles>> read_headers(const std::vector<std::string>& paths,
-                                                     const std::string& member) {
+                                                     const std::string& member,
+                                                     std::span<const std::int64_t> rows) {
   auto out = std::make_shared<NpyFiles>();
   const AccountPtr account = Budget::process().open_account("npy_rows");
+  std::optional<NpyFile> first;  // that is good
+  std::vector<std::pair<NpyFile, Status>> all;
   for (const std::string& path : paths) {
-    SW_ASSIGN(NpyArray array, open_array(path, member, account));
-    out->files.push_back({path, member, std::move(array.header), out->rows, array.file->stamp()});
-    const NpyFile& added = out->files.back();
-    const NpyFile& first = out->files.front();
-    if (added.header.dtype != first.header.dtype || added.header.row() != first.header.row()) {
-      return differs(added, first);
-    }
-    out->rows += added.header.rows();
+    NpyFile file{path, member, {}, 0, {}};
+    Status read = read_header(file, first, account);
+    if (!read.ok() && (rows.empty() || !is_position(read))) return read;
+    if (read.ok() && !first) first = file;
+    all.emplace_back(std::move(file), std::move(read));
   }
-  if (out->files.empty()) return invalid_argument("from_npy: at least one file must be named");
+  if (all.empty()) return invalid_argument("from_npy: at least one file must be named");
+  if (!first) return all.front().second;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    auto& [file, read] = all[i];
+    if (!read.ok() && rows[i] < 0) {
+      out->bad.push_back({file.path, out->rows, std::move(read)});
+      continue;
+    }
+    if (!read.ok()) {
+      file.header = first->header;
+      file.header.shape = first->header.row().with_leading(rows[i]);
+      file.stamp = std::nullopt;
+    }
+    file.first = out->rows;
+    out->rows += file.header.rows();
+    out->files.push_back(std::move(file));
+  }
   return std::shared_ptr<const NpyFiles>(std::move(out));
 }
 
@@ -93,10 +130,17 @@ struct Headers {
 };
 Result<std::shared_ptr<const NpyFiles>> headers_of(const Node& node) {
   SW_ASSIGN(const std::vector<std::string> paths, files_param(node, kFilesParam.name));
+  std::span<const std::int64_t> rows;
+  if (const ElementPtr given = node.element_param("rows"); given != nullptr) {
+    const bool fits = given->values.size() == 1 && given->values[0].dtype() == DType::kInt64 &&
+                      std::cmp_equal(given->values[0].count(), paths.size());
+    if (!fits) return invalid_argument("npy_rows: `rows` must be a number for each file");
+    rows = {reinterpret_cast<const std::int64_t*>(given->values[0].data()), paths.size()};
+  }
   return node
       .shared<Headers>([&] {
         const std::string member = node.string_param("member");
-        return std::make_shared<Headers>(Headers{read_headers(paths, member)});
+        return std::make_shared<Headers>(Headers{read_headers(paths, member, rows)});
       })
       ->found;
 }
@@ -130,6 +174,7 @@ class NpyIterator final : public Iterator {
         aligned_(context.node().bool_param("aligned")) {}
 
   Next pull(const Demand& demand) override {
+    if (bad_ < files_->bad.size() && files_->bad[bad_].first <= at_) return next_bad();
     while (at_ < files_->rows) {
       const NpyFile& from = files_->of(at_);
       const std::int64_t rows = rows_for(from, demand);
@@ -152,14 +197,23 @@ class NpyIterator final : public Iterator {
   }
 
   Status skip(std::int64_t rows) override {
+    if (!files_->bad.empty()) return Iterator::skip(rows);
     at_ += std::min(rows, files_->rows - at_);
     return {};
   }
   Status save(StateWriter& out) const override {
     out.put(at_);
+    if (!files_->bad.empty()) out.put(static_cast<std::int64_t>(bad_));
     return {};
   }
-  Status restore(StateReader& in) override { return in.get_count(at_, files_->rows); }
+  Status restore(StateReader& in) override {
+    SW_RETURN_IF_ERROR(in.get_count(at_, files_->rows));
+    if (files_->bad.empty()) return {};
+    std::int64_t bad = 0;
+    SW_RETURN_IF_ERROR(in.get_count(bad, static_cast<std::int64_t>(files_->bad.size())));
+    bad_ = static_cast<std::size_t>(bad);
+    return {};
+  }
 
  private:
   static constexpr std::int64_t kAnyNumber = std::int64_t{1} << 62U;
@@ -169,6 +223,16 @@ class NpyIterator final : public Iterator {
     const auto fit = std::max<std::int64_t>(1, static_cast<std::int64_t>(demand.bytes / each));
     const std::int64_t left = from.first + from.header.rows() - at_;
     return std::min({demand.rows, fit, left, most_});
+  }
+  // The error that stands for a file.
+  Next next_bad() {
+    const BadFile& bad = files_->bad[bad_++];
+    Status error = bad.why;
+    ErrorInfo& info = error.edit();
+    if (info.file.empty()) info.file = bad.path;
+    info.index = at_;
+    if (info.origin.empty()) info.origin = context_.source_scope(bad.path)->source;
+    return error;
   }
   Result<Chunk> read_some(const NpyFile& from, std::int64_t rows) {
     if (of_ != &from) {
@@ -189,6 +253,7 @@ class NpyIterator final : public Iterator {
   ScopePtr scope_;
   std::int64_t most_ = kAnyNumber;  // rows at a time: fewer after an error
   std::int64_t at_ = 0;
+  std::size_t bad_ = 0;  // of files_->bad: passed
 };
 
 class NpyIndexed final : public Indexed {
@@ -227,6 +292,9 @@ constexpr ParamDef kParams[] = {
     {"aligned", ParamType::kBool, "False",
      "whether a file that cannot be read is an error for each of its rows, not one for all: for "
      "columns that are walked together"},
+    {"rows", ParamType::kElement, "None",
+     "for each file how many rows it has where its own header cannot be read, -1 where nobody "
+     "knows: such files are errors of the pass, not of the dataset"},
 };
 
 }  // namespace
