@@ -112,7 +112,10 @@ Result<std::optional<TarMember>> TarReader::next() {
                      "archive, found the end of the file");
     }
     if (is_zero(*header_)) {
-      if (!extended_) return std::optional<TarMember>();
+      if (!extended_) {
+        SW_RETURN_IF_ERROR(check_rest());
+        return std::optional<TarMember>();
+      }
       return corrupt(next_, "expected the member that the header at ", begin_,
                      " is for, found the end of the archive");
     }
@@ -127,6 +130,16 @@ Result<std::optional<TarMember>> TarReader::next() {
     }
     SW_ASSIGN(const std::uint64_t size, content_size());
     SW_RETURN_IF_ERROR(extend(type, size));
+  }
+}
+
+// The checksum of compressed content stands behind its end: bytes that were damaged show there.
+Status TarReader::check_rest() {
+  if (stream_->length()) return {};
+  for (;;) {
+    SW_ASSIGN(const Bytes rest, stream_->look(1));
+    if (rest.empty()) return {};
+    stream_->pass(rest.size());
   }
 }
 

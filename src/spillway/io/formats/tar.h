@@ -51,6 +51,7 @@ class TarReader {
  private:
   using Block = std::array<std::byte, kBlock>;
   Result<bool> fetch_header();
+  Status check_rest();
   Result<TarMember> describe(char type);
   Result<std::uint64_t> content_size() const;
   Status extend(char type, std::uint64_t size);
