@@ -168,6 +168,8 @@ def _images() -> Iterator[Damage]:
     yield image("zeros instead of its end", ".jpg", JPEG, JPEG[:700] + bytes(500), "JPEG data")
     noise = at(JPEG, scan + 200, b"\xff\xd9\x12\x34")
     yield image("an end mark in the middle", ".jpg", JPEG, noise, "JPEG data")
+    left = JPEG[:-2] + b"xyz" + JPEG[-2:]
+    yield image("coded data left before its end mark", ".jpg", JPEG, left, "coded bytes are left")
     yield image(
         "a segment's length is wrong", ".jpg", JPEG, at(JPEG, frame + 2, b"\xff\xff"), "JPEG data"
     )
@@ -288,7 +290,9 @@ def _anything() -> Iterator[Damage]:
     yield replace(folder, check=False)  # the tool looks into folders
     yield file("a link to nowhere", lambda path: path.symlink_to("nowhere"), "No such file")
     yield file("a link to itself", lambda path: path.symlink_to(path), "symbolic links")
-    yield file("a pipe", lambda path: os.mkfifo(path), "not a regular file")
+    yield file("a pipe", lambda path: os.mkfifo(path), "expected a regular file, found a FIFO")
+    yield file("a device", lambda path: path.symlink_to("/dev/zero"), "found a character device")
+    yield file("a file of /proc", lambda path: path.symlink_to("/proc/self/status"), "0 bytes")
 
 
 DAMAGES = [*_images(), *_records(), *_arrays(), *_texts(), *_anything()]
@@ -325,8 +329,28 @@ other files are delivered and the audit balances; `ds.check()` and `spillway che
 line that makes the dataset. "Cut off" is tested at every eighth of the file and shown at the half.
 
 A warning of libjpeg counts as damage: the pixels are not those that were stored.
-`tf.io.decode_jpeg(..., try_recover_truncated=True)` takes such files as they are, and makes up what
-is missing.
+`tf.io.decode_jpeg(..., try_recover_truncated=True)` takes such files as they are, and makes up
+what is missing. Coded bytes that are left behind the last pixel are damage, too; in progressive
+files, and others that libjpeg decodes, from the ninth byte on. Bytes behind the end mark, fill
+bytes before a mark and stray bytes in the header are not.
+
+**Only regular files are opened.** A FIFO, a device or a socket is refused before it is opened,
+wherever a path is taken: opening one may wait for ever. So is a file of `/proc` that says it has
+no bytes and has some. Copy the content to a file first.
+
+**A file that changes while it is used** is DATA_LOSS that says what changed: its size, the time of
+its last change, its status (ctime, for a time that was put back), or another file of its name.
+`from_npy` and `from_npz` remember the files of the line that made the dataset, `load_npy` that of
+its own line: in a later epoch a changed file is the same error, and the dataset has to be built
+again. New permissions and links change nothing, and a file that was only removed is read to its
+end while it is open. Files that grow, such as logs, are read from a copy. Before Linux 6.13 a
+file's times move on every few milliseconds, and two writes of the same size within one such step
+look alike.
+
+**An element that is larger than the memory limit** is one `ElementTooLarge` with the file, where
+the element begins, how much of it was read and the limit: a line without an end, a quote that is
+never closed, a record that claims a terabyte, a compressed bomb. `on_error="skip"` goes on behind
+the line or the record. Ctrl-C is heard meanwhile.
 
 | file | damage | when | said |
 |---|---|---|---|
@@ -342,7 +366,31 @@ def page() -> str:
             own.mkdir()
             paths = make(damage, own)
             lines.append(_row(damage, paths, str(own)))
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", *_CHECKSUMS.splitlines(), *_what_may_pass()]) + "\n"
+
+
+_CHECKSUMS = """\
+## What damage may pass for
+
+`tests/random_damage.py` damages a good file of every format at random: flipped bits, a cut, zeros,
+bytes inserted or removed. Reading it gives the same elements (where the damage lies in what nobody
+reads), an error that names the file, or what this table allows. It never crashes, hangs, or takes
+more than the memory limit. Elements before the error may have been delivered.
+
+| format | may pass for |
+|---|---|
+"""
+
+
+def _what_may_pass() -> Iterator[str]:
+    from tests.random_damage import FORMATS
+
+    for format in FORMATS.values():
+        allowed = [
+            *["another value"] * (not format.checked),
+            *["fewer elements"] * (not format.whole),
+        ]
+        yield f"| {format.name} | {' or '.join(allowed) or 'nothing else'} |"
 
 
 def _row(damage: Damage, paths: list[str], folder: str) -> str:
