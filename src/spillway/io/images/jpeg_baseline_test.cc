@@ -211,7 +211,9 @@ TEST_F(JpegBaseline, LeavesOtherKindsToTheLibrary) {
   std::string stray = encode({});
   stray.insert(stray.size() - 2, "stray");
   RowKeeper rows;
-  EXPECT_FALSE(decode(stray, {}, rows).done);
+  EXPECT_FALSE(decode(stray, {.try_recover_truncated = true}, rows).done);
+  const JpegJob left = decode(stray, {}, rows);
+  EXPECT_TRUE(left.done && !left.status.ok());
   DecodeOptions outside;
   outside.crop = CropWindow{0, 30, 5, 5};
   EXPECT_TRUE(refuses(encode({}), outside));
