@@ -53,7 +53,7 @@ TEST(ByteStream, RefusesWhatGrowsBeyondTheLimitWithPlaceAndSizes) {
       EXPECT_EQ(refused.info().offset, 7);
       EXPECT_EQ(refused.info().file, stream->file().path());
       EXPECT_THAT(std::string(refused.message()), HasSubstr("the element at byte 7, of which "));
-      EXPECT_THAT(std::string(refused.message()), HasSubstr("limit 8 MiB"));
+      EXPECT_THAT(std::string(refused.message()), HasSubstr("limit 8.00 MiB"));
     }
     EXPECT_EQ(stream->position(), 7U);
   }

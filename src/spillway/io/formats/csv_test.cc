@@ -205,7 +205,8 @@ TEST(Csv, ARecordThatDoesNotFitIsRefusedWithItsOffset) {
   EXPECT_EQ(block.count, 1);
   ASSERT_FALSE(read.ok());
   EXPECT_EQ(read.error().code(), Code::kResourceExhausted);
-  EXPECT_EQ(read.error().message().find("memory.file: the record at offset 4"), 0U)
+  EXPECT_EQ(read.error().info().offset, 4);
+  EXPECT_EQ(read.error().message().find("memory.file: the element at byte 4"), 0U)
       << read.error().message();
 }
 
