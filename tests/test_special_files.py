@@ -17,6 +17,7 @@ import spillway.tf as tf
 from spillway import __main__ as cli
 from spillway.check import file_pass
 from spillway.manifest import Expected, compare, read_manifest
+from spillway.plain_files import refuse_special
 
 
 def of_paths(function: Callable[[Any], Any]) -> Callable[[str], Any]:
@@ -163,6 +164,15 @@ def test_a_policy_lets_them_go(tmp_path: Path) -> None:
     ds = tf.data.TextLineDataset([str(tmp_path / "a"), str(tmp_path / "b")]).on_error("skip")
     assert list(ds.as_numpy_iterator()) == [b"good"]
     assert ds.audit().skipped == 1 and ds.audit().balanced
+
+
+def test_names_that_are_no_text(tmp_path: Path) -> None:
+    path = os.fsencode(tmp_path) + b"/\xff"
+    os.mkfifo(path)
+    with pytest.raises(sw.errors.FileError, match="FIFO"):
+        refuse_special(path)
+    with pytest.raises(sw.errors.FileError, match="FIFO"):
+        read_manifest(os.fsdecode(path))
 
 
 def test_links_to_files_are_followed(tmp_path: Path) -> None:

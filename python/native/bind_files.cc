@@ -108,8 +108,9 @@ void bind_files(nb::module_& m) {
       "The extensions of a tar archive's first sample; empty where it has no samples.");
   m.def(
       "refuse_special",
-      [](const std::string& path) {
-        if (Status status = refuse_special(path); !status.ok()) {
+      [](const nb::bytes& path) {
+        const std::string name(path.c_str(), path.size());
+        if (Status status = refuse_special(name); !status.ok()) {
           if (status.code() != Code::kFailedPrecondition) throw_status(status);  // a folder
         }
       },

@@ -22,7 +22,7 @@ def refuse_special(path: Path) -> None:
     ...
     spillway.errors.FileError[...]: /dev/null: expected a regular file, found a character device...
     """
-    _native.refuse_special(os.fsdecode(path))
+    _native.refuse_special(os.fsencode(path))
 
 
 def descriptor(path: Path, flags: int, mode: int = 0o666) -> int:
