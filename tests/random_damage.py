@@ -290,7 +290,7 @@ def flip(data: bytearray, dice: random.Random) -> str:
 
 
 def cut(data: bytearray, dice: random.Random) -> str:
-    del data[dice.randrange(len(data)) :]
+    del data[dice.randrange(1, len(data)) :]  # a file of no bytes has no elements
     return "cut off"
 
 
