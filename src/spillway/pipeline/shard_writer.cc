@@ -89,7 +89,8 @@ Status no_folder(const std::string& path) {
 Status make_folder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
-  if (!error || std::filesystem::is_directory(path)) return {};
+  std::error_code ignored;
+  if (!error || std::filesystem::is_directory(path, ignored)) return {};
   return error.value() == ENOTDIR || error.value() == EEXIST ? no_folder(path)
                                                              : file_error(path, error.value());
 }
@@ -132,7 +133,10 @@ Status ShardWriter::prepare() {
     return Status::error(ErrorKind::kUser, Code::kUnimplemented,
                          "a dataset can be saved in local folders only: ", folder);
   }
-  if (file_exists(folder) && !std::filesystem::is_directory(folder)) return no_folder(folder);
+  std::error_code ignored;
+  if (file_exists(folder) && !std::filesystem::is_directory(folder, ignored)) {
+    return no_folder(folder);
+  }
   if (file_exists(folder + "/dataset_spec.pb")) {
     Status status = Status::error(ErrorKind::kUser, Code::kFailedPrecondition, folder,
                                   " holds what TensorFlow saved (it has dataset_spec.pb): save to "

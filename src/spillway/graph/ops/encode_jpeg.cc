@@ -28,6 +28,11 @@ Result<JpegEncodeOptions> options_of(const Attrs& attrs) {
     return invalid_argument("density_unit must be 'in' or 'cm': ", unit);
   }
   out.density_in_cm = unit == "cm";
+  for (const std::string_view name : {"x_density", "y_density"}) {
+    const auto density = attrs.get_or(name, std::int64_t{300});
+    if (density >= 0 && density <= 65535) continue;
+    return invalid_argument(name, " must lie between 0 and 65535: ", density);
+  }
   out.x_density = static_cast<int>(attrs.get_or("x_density", std::int64_t{300}));
   out.y_density = static_cast<int>(attrs.get_or("y_density", std::int64_t{300}));
   if (const auto* text = attrs.get<std::string>("xmp_metadata")) out.xmp_metadata = *text;

@@ -16,6 +16,11 @@ Status infer(Infer& c) {
   if (c.input(1).shape.rank() > 0) {
     return wrong_shape("depth must be a scalar, but got: ", c.input(1).shape.bracketed());
   }
+  for (const int i : {2, 3}) {
+    if (c.input(i).shape.rank() <= 0) continue;
+    return invalid_argument(i == 2 ? "on" : "off",
+                            "_value must be a scalar: ", c.input(i).shape.bracketed());
+  }
   std::int64_t depth = kUnknownDim;
   if (const Tensor* value = c.constant(1)) {
     depth = integer_at(value->dtype(), value->data(), 0);

@@ -53,6 +53,9 @@ Status infer(Infer& c) {
     }
     if (rank < 0) rank = given[0];
   }
+  if (c.inputs() > 2 && c.input(2).shape.rank() > 0) {
+    return invalid_argument("constant_values must be a scalar: ", c.input(2).shape.bracketed());
+  }
   const Tensor* paddings = c.constant(1);
   if (rank < 0 || paddings == nullptr || !in.has_rank()) {
     c.set(0, c.input(0).dtype, unknown_dims(rank));

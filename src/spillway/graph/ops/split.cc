@@ -8,10 +8,13 @@
 namespace spillway::graph {
 namespace {
 
+constexpr std::int64_t kMostParts = 1 << 20;  // outputs of one node
+
 // The size of each part; kUnknownDim where it cannot be told from `dim`.
 Result<std::vector<std::int64_t>> sizes_of(const Attrs& attrs, int axis, std::int64_t dim) {
   if (const auto* num = attrs.get<std::int64_t>("num")) {
     if (*num <= 0) return invalid_argument("Number of ways to split should be > 0, but got ", *num);
+    if (*num > kMostParts) return invalid_argument("num must be at most ", kMostParts, ": ", *num);
     if (dim >= 0 && dim % *num != 0) {
       return wrong_shape("Number of ways to split should evenly divide the split dimension, but ",
                          "got split_dim ", axis, " (size = ", dim, ") and num_split ", *num);

@@ -6,10 +6,13 @@
 namespace spillway::graph {
 namespace {
 
+constexpr std::int64_t kMostParts = 1 << 20;  // outputs of one node
+
 Status infer(Infer& c) {
   SW_RETURN_IF_ERROR(movable(c.input(0)));
   const Shape& in = c.input(0).shape;
   std::int64_t num = c.attrs().get_or<std::int64_t>("num", kUnknownDim);
+  if (num > kMostParts) return invalid_argument("num must be at most ", kMostParts, ": ", num);
   Shape each = Shape::unknown_rank();
   if (in.has_rank()) {
     SW_ASSIGN(const int axis, resolve_axis(c.attrs().get_or<std::int64_t>("axis", 0), in.rank()));
