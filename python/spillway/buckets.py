@@ -9,6 +9,7 @@ import numpy as np
 
 from spillway import nest, padding
 from spillway.errors import InvalidArgumentError
+from spillway.tensor_convert import array_of
 
 if TYPE_CHECKING:
     from spillway.dataset import Dataset
@@ -34,10 +35,10 @@ def bucket(
             f"`len(bucket_boundaries)={len(boundaries)}`."
         )
     spec = ds.element_spec
-    edges = np.asarray(boundaries, dtype=np.int64)
+    edges = array_of(boundaries, np.int64)
 
     def key_func(*element: Any) -> Any:
-        length = int(np.asarray(element_length_func(*element)))
+        length = int(array_of(element_length_func(*element)))
         return np.int64(np.searchsorted(edges, length, side="right"))
 
     def shapes_for(key: int) -> Any:

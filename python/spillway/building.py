@@ -28,7 +28,7 @@ from spillway.shown import shown
 from spillway.specs import DatasetSpec
 from spillway.structures import shapes_structure, to_structure
 from spillway.symbolic import TraceBreak, stand_in
-from spillway.tensor_convert import is_tensor, to_tensor
+from spillway.tensor_convert import array_of, is_tensor, refuse, to_tensor, truth
 
 if TYPE_CHECKING:
     from spillway.dataset import Dataset
@@ -182,11 +182,14 @@ def _convert(kind: str, value: Any, op: str, name: str) -> Any:
             return calls(value)
         return templates.size(value, op, name)
     if kind == "float":
-        return float(value)
+        try:
+            return policies.seconds(value)
+        except (TypeError, ValueError, OverflowError):
+            raise TypeError(f"{op}: {name} must be a number, found {shown(value)}") from None
     if kind == "bool":
-        return bool(value)
+        return truth(value, f"{op}: {name}")
     if kind == "str":
-        return _text(value)
+        return _text(value, f"{op}: {name}")
     if kind in ("element", "slices"):
         return element(value, kind == "slices", rows=kind == "slices")
     if kind == "signature":
@@ -194,18 +197,22 @@ def _convert(kind: str, value: Any, op: str, name: str) -> Any:
     if kind == "shapes":
         return shapes_structure(value)
     if kind == "ints":
-        flat = np.asarray(value).ravel().tolist()
+        flat = array_of(value).ravel().tolist()
         return [templates.size(v, op, name) for v in flat]
     return value
 
 
-def _text(value: Any) -> Any:
-    """A path, or a scalar string tensor, as `str`; anything else is left to the engine."""
+def _text(value: Any, what: str) -> str:
+    """A path, or a scalar string tensor, as `str`."""
     if isinstance(value, os.PathLike):
-        return os.fspath(value)
+        value = os.fspath(value)
     if is_tensor(value):
         value = value.numpy()
-    return value.decode() if isinstance(value, bytes) else value
+    if isinstance(value, bytes):
+        return value.decode()
+    if not isinstance(value, str):
+        refuse("TypeError", f"{what} must be text, found {shown(value)}")
+    return value
 
 
 def element(value: Any, adopt: bool, *, rows: bool = False) -> Any:

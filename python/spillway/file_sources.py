@@ -6,10 +6,9 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-
 from spillway import _native
 from spillway.building import make
+from spillway.tensor_convert import array_of
 
 if TYPE_CHECKING:
     from spillway.dataset import Dataset
@@ -31,7 +30,7 @@ class FileSources:
         """Paths that match a glob pattern, or several; shuffled unless `shuffle=False`."""
         if isinstance(file_pattern, os.PathLike):
             file_pattern = os.fspath(file_pattern)
-        patterns = np.asarray(file_pattern, dtype=object)
+        patterns = array_of(file_pattern, object)
         ds = make("list_files", [_native.element(patterns, None, False)], [], name, policy)
         if shuffle is False:
             return ds

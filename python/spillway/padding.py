@@ -10,7 +10,7 @@ from spillway import _native, nest
 from spillway.dtypes import DType
 from spillway.specs import DatasetSpec, TensorSpec, as_shape
 from spillway.structures import to_structure
-from spillway.tensor_convert import KIND_OF_TYPE, to_array, to_tensor
+from spillway.tensor_convert import KIND_OF_TYPE, array_of, to_array, to_tensor
 
 if TYPE_CHECKING:
     from spillway.dataset import Dataset
@@ -81,7 +81,7 @@ def shapes(ds: Dataset, padded_shapes: Any) -> Any:
 
 def _shape(part: Any, leaf: TensorSpec) -> Any:
     if hasattr(part, "numpy") or isinstance(part, np.ndarray):
-        array = np.asarray(part)
+        array = array_of(part)
         if array.dtype.kind not in "iu":
             raise TypeError(
                 f"Padded shape {part} must be a `tf.int64` vector tensor, but its element type was "
@@ -99,7 +99,7 @@ def _shape(part: Any, leaf: TensorSpec) -> Any:
             f"{np.shape(part)}."
         )
     if isinstance(part, list | tuple):
-        part = [None if isinstance(d, int) and d < 0 else d for d in part]
+        part = [None if isinstance(d, int | np.integer) and d == -1 else d for d in part]
     shape = as_shape(part)
     known = as_shape(leaf.shape)
     if known is not None and shape is not None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from dataclasses import astuple, dataclass
 from typing import Any
+
+from spillway.shown import shown
 
 _NUMBERS: dict[str, type] = {
     "retries": int,
@@ -57,15 +60,27 @@ def params(given: dict[str, Any]) -> list[Any]:
     return out
 
 
+def seconds(value: Any) -> float:
+    """A number that may have a fraction; text, of which Python would make one, is none.
+
+    >>> seconds(1), seconds(0.5)
+    (1.0, 0.5)
+    """
+    if isinstance(value, (str, bytes, bytearray)):
+        raise TypeError("text is no number")
+    return float(value)
+
+
 def _checked(name: str, value: Any) -> Any:
     if value is None:
         return None
     if name == "quarantine":
         return os.fspath(value)
+    kind = _NUMBERS[name]
     try:
-        number = _NUMBERS[name](value)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be {_NUMBERS[name].__name__}: {value!r}") from error
-    if number < 0:
-        raise ValueError(f"{name} must not be negative: {value!r}")
+        number = operator.index(value) if kind is int else seconds(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TypeError(f"{name} must be {kind.__name__}: {shown(value)}") from error
+    if not 0 <= number < 2**63:  # a NaN neither
+        raise ValueError(f"{name} must not be negative, nor beyond 64 bits: {shown(value)}")
     return number

@@ -10,6 +10,7 @@ from spillway import _native
 from spillway.building import seeds
 from spillway.lines import user_line
 from spillway.specs import TensorSpec
+from spillway.tensor_convert import array_of
 
 if TYPE_CHECKING:
     from spillway.dataset import Dataset
@@ -28,7 +29,7 @@ def sample(
     element = None
     if weights is not None and not isinstance(weights, Dataset):
         listed = isinstance(weights, list | tuple)
-        array = np.asarray(weights)
+        array = array_of(weights)
         if array.dtype.kind in "iu":
             raise TypeError(
                 "Invalid `weights`. `weights` type must be either `tf.float32` or `tf.float64` "

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+from spillway.tensor_convert import integer
+
 _DEFAULT = 87654321
 _MODULUS = 2**31 - 1
 _global: int | None = None
@@ -23,6 +25,7 @@ def set_seed(seed: int | None) -> None:
     >>> sw.set_seed(None)
     """
     global _global
+    seed = None if seed is None else integer(seed, "set_seed: seed")
     _global = seed
     _draws.seed(seed)
 
@@ -52,9 +55,9 @@ def seed_pair(seed: int | None) -> tuple[int, int]:
     if _global is not None:
         if seed is None:
             seed = _draws.randint(0, _MODULUS)
-        pair = (_global, int(seed))
+        pair = (_global, integer(seed, "seed"))
     elif seed is not None:
-        pair = (_DEFAULT, int(seed))
+        pair = (_DEFAULT, integer(seed, "seed"))
     else:
         return (0, 0)
     reduced = (pair[0] % _MODULUS, pair[1] % _MODULUS)

@@ -86,6 +86,8 @@ def integers(value: Any) -> list[int]:
     array = np.asarray(value)
     if array.dtype.kind not in "iu" and array.size:
         refuse("TypeError", f"integers are needed here: {shown(value)}")
+    if array.ndim > 1:
+        refuse("ValueError", f"a number or a list of them is needed here: {shown(value)}")
     return [int(item) for item in array.ravel()]
 
 
@@ -112,6 +114,47 @@ def integer(value: Any, what: str) -> int:
     if not -(2**63) <= found < 2**63:
         refuse("ValueError", f"{what} must fit into 64 bits: {shown(found)}")
     return found
+
+
+def size(value: Any, what: str) -> Any:
+    """A size or an offset: an integer, or a tensor as it is.
+
+    >>> size(np.int8(3), "target_height")
+    3
+    """
+    value = read(value)
+    return value if is_tensor(value) else integer(value, what)
+
+
+def number(value: Any, what: str) -> Any:
+    """A number that may have a fraction, or a tensor as it is.
+
+    >>> number(0.5, "max_delta")
+    0.5
+    """
+    value = read(value)
+    if is_tensor(value) or isinstance(value, (int, float)):
+        return value
+    array = isinstance(value, (np.ndarray, np.generic)) and value.ndim == 0
+    if not array or value.dtype.kind in "OSUMm" or kind_of(value.dtype) not in "bif":
+        refuse("TypeError", f"{what} must be a number, found {shown(value)}")
+    return value[()]
+
+
+def truth(value: Any, what: str) -> bool:
+    """A truth value; text and lists, which are all true, are none.
+
+    >>> truth(np.True_, "batch: drop_remainder")
+    True
+    """
+    value = read(value)
+    if is_tensor(value) or isinstance(value, (np.ndarray, np.generic)):
+        value = value.numpy() if is_tensor(value) else value
+        if value.dtype.kind == "b" and value.ndim == 0:
+            return bool(value)
+    elif isinstance(value, bool):
+        return value
+    refuse("TypeError", f"{what} must be True or False, found {shown(value)}")
 
 
 def integer_tensor(value: Any, what: str) -> Any:
@@ -271,6 +314,8 @@ def _numbers(objects: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def _from_numpy(array: np.ndarray[Any, Any], dtype: DType | None) -> np.ndarray[Any, Any]:
     if array.dtype.kind in "SUO" and (dtype is None or dtype.name == "string"):
         return _strings(array.astype(object))
+    if array.dtype.kind in "mM" and dtype is not None:
+        refuse("TypeError", f"an array of {array.dtype} cannot become a tensor of {dtype}")
     if dtype is None:
         wanted = from_numpy(array.dtype)
         return array if array.dtype.isnative else array.astype(wanted.as_numpy_dtype)
@@ -331,6 +376,16 @@ def _first(value: Any, depth: int = 0) -> Any:
     return value
 
 
+def array_of(value: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
+    """As `np.asarray`, which never comes back from a list that contains itself twice.
+
+    >>> array_of([1, 2])
+    array([1, 2])
+    """
+    _first(value)
+    return np.asarray(value, dtype)
+
+
 def _from_sequence(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
     first = _first(value)
     array = _rectangular(value, object if isinstance(first, (str, bytes)) else None)
@@ -352,6 +407,10 @@ def _from_sequence(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
         with np.errstate(all="ignore"):
             return array.astype(target)
     if kind == "i":
+        if array.dtype == np.uint64 and array.size and array.max() >= 2**63:
+            if getattr(first, "dtype", None) == np.uint64:
+                return array
+            refuse("ValueError", f"an integer must fit into 64 bits with its sign: {shown(value)}")
         small = array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)
         return array.astype(np.int32 if small else np.int64)
     if kind == "f" and array.dtype == np.float64:

@@ -9,9 +9,13 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from spillway import _native, errors, flight, functions, policies
 from spillway.guard import draws, plain, travel, where, worker
+from spillway.shown import shown
 from spillway.structures import from_structure, to_structure
+from spillway.tensor_convert import integer
 from spillway.traveling import Recipe
 
 REPORT_AFTER = _native.report_after()  # seconds without a word from an element
@@ -26,6 +30,9 @@ _COMMAND = (
 def take(given: dict[str, Any]) -> dict[str, Any]:
     """Takes the rules out of a method's keywords and checks them."""
     rules = {name: given.pop(name, None) for name in policies.GUARD_NAMES}
+    isolate = rules["isolate"]
+    if not (isolate is None or isinstance(isolate, (bool, np.bool_)) or is_auto(isolate)):
+        raise TypeError(f"isolate must be True, False or 'auto', found {shown(isolate)}")
     boxed = rules["sandbox"] is not None and rules["sandbox"] is not False
     if boxed and rules["isolate"] is False:
         raise ValueError("sandbox= runs in a worker process: isolate=False cannot be")
@@ -41,10 +48,15 @@ def take(given: dict[str, Any]) -> dict[str, Any]:
     restarts = 1 if rules["restarts"] is None else rules["restarts"]
     return {
         **checked(rules["timeout"], restarts, rules["memory_limit"], rules["sandbox"]),
-        "auto": rules["isolate"] == "auto" and not boxed,
+        "auto": is_auto(rules["isolate"]) and not boxed,
         "num_workers": workers,
         "by_hand": by_hand,
     }
+
+
+def is_auto(isolate: Any) -> bool:
+    """Whether the code decides."""
+    return isinstance(isolate, str) and isolate == "auto"
 
 
 def _workers(number: Any, isolate: Any) -> int | None:
@@ -52,15 +64,16 @@ def _workers(number: Any, isolate: Any) -> int | None:
     if number is None:
         return None
     if isinstance(number, bool) or not hasattr(number, "__index__"):
-        raise TypeError(f"num_workers must be a number of processes: {number!r}")
-    if int(number) < 1:
-        raise ValueError(f"num_workers must be at least 1: {number!r}")
+        raise TypeError(f"num_workers must be a number of processes: {shown(number)}")
+    number = integer(number, "num_workers")
+    if number < 1:
+        raise ValueError(f"num_workers must be at least 1: {number}")
     if isolate is not None and not isolate:
         raise ValueError(
-            f"num_workers={int(number)} starts worker processes, and isolate={isolate!r} keeps the "
+            f"num_workers={number} starts worker processes, and isolate={isolate!r} keeps the "
             "function in this one: give one of them"
         )
-    return int(number)
+    return number
 
 
 def checked(timeout: Any, restarts: Any, memory_limit: Any, sandbox: Any) -> dict[str, Any]:
@@ -68,16 +81,21 @@ def checked(timeout: Any, restarts: Any, memory_limit: Any, sandbox: Any) -> dic
     from spillway import seeds
     from spillway.config import as_bytes
 
-    if timeout is not None and not float(timeout) > 0:
-        raise ValueError(f"timeout must be seconds, more than 0: {timeout!r}")
-    if int(restarts) < 0:
-        raise ValueError(f"restarts must not be negative: {restarts!r}")
+    try:
+        timeout = None if timeout is None else policies.seconds(timeout)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"timeout must be seconds, found {shown(timeout)}") from error
+    if timeout is not None and not 0 < timeout < 2**31:
+        raise ValueError(f"timeout must be seconds, more than 0: {shown(timeout)}")
+    restarts = integer(restarts, "restarts")
+    if restarts < 0:
+        raise ValueError(f"restarts must not be negative: {restarts}")
     limit = 0 if memory_limit is None else as_bytes(memory_limit)
     if memory_limit is not None and limit <= 0:
-        raise ValueError(f"memory_limit must be bytes, more than 0: {memory_limit!r}")
+        raise ValueError(f"memory_limit must be bytes, more than 0: {shown(memory_limit)}")
     return {
         "timeout": float(timeout or 0),
-        "restarts": int(restarts),
+        "restarts": restarts,
         "most": 1,
         "report_after": REPORT_AFTER,
         "memory_limit": limit,
@@ -92,8 +110,8 @@ def boxed_in(sandbox: Any) -> dict[str, Any]:
         return {}
     folders: list[str] = []
     if sandbox is not True:
-        given = [sandbox] if isinstance(sandbox, str | os.PathLike) else list(sandbox)
-        folders = [os.path.realpath(os.fspath(folder)) for folder in given]
+        given = [sandbox] if isinstance(sandbox, str | bytes | os.PathLike) else list(sandbox)
+        folders = [os.path.realpath(os.fsdecode(folder)) for folder in given]
         for folder in folders:
             if not os.path.exists(folder):
                 raise ValueError(f"sandbox: no such folder: {folder}")

@@ -13,7 +13,16 @@ from spillway.native_ops import call
 from spillway.opaque import note
 from spillway.ops._constants import _dims, cast, range
 from spillway.shapes import TensorShape
-from spillway.tensor_convert import is_tensor, read, refuse, to_tensor
+from spillway.shown import shown
+from spillway.tensor_convert import (
+    array_of,
+    integer,
+    integer_tensor,
+    is_tensor,
+    read,
+    refuse,
+    to_tensor,
+)
 
 
 def moved(name: str, tensor: Any, *parameters: Any) -> Any:
@@ -39,7 +48,7 @@ def concat(values: Any, axis: Any, name: Any = "concat") -> Any:
     >>> concat([[1, 2], [3]], 0)
     Tensor([1 2 3], shape=(3,), dtype=int32)
     """
-    return moved("concat", _tensors(values), int(axis))
+    return moved("concat", _tensors(values), integer(axis, "axis"))
 
 
 def stack(values: Any, axis: int = 0, name: Any = "stack") -> Any:
@@ -48,7 +57,7 @@ def stack(values: Any, axis: int = 0, name: Any = "stack") -> Any:
     >>> stack([1, 2])
     Tensor([1 2], shape=(2,), dtype=int32)
     """
-    return moved("stack", _tensors(values), int(axis))
+    return moved("stack", _tensors(values), integer(axis, "axis"))
 
 
 def unstack(value: Any, num: Any = None, axis: int = 0, name: Any = "unstack") -> list[Any]:
@@ -57,7 +66,7 @@ def unstack(value: Any, num: Any = None, axis: int = 0, name: Any = "unstack") -
     >>> unstack([[1, 2], [3, 4]])[1]
     Tensor([3 4], shape=(2,), dtype=int32)
     """
-    return list(moved("unstack", to_tensor(value), num, int(axis)))
+    return list(moved("unstack", to_tensor(value), num, integer(axis, "axis")))
 
 
 def split(
@@ -69,9 +78,9 @@ def split(
     [[1, 2], [3]]
     """
     sizes: Any = num_or_size_splits
-    if np.ndim(sizes) == 0:
-        sizes, num = None, int(sizes)
-    return list(moved("split", to_tensor(value), sizes, int(axis), num))
+    if array_of(sizes).ndim == 0:
+        sizes, num = None, integer(sizes, "num_or_size_splits")
+    return list(moved("split", to_tensor(value), sizes, integer(axis, "axis"), num))
 
 
 def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: Any = "transpose") -> Any:
@@ -91,7 +100,7 @@ def expand_dims(input: Any, axis: Any, name: Any = None) -> Any:
     >>> expand_dims([1, 2], 0).shape.as_list()
     [1, 2]
     """
-    return call("expand_dims", to_tensor(input), int(axis))
+    return call("expand_dims", to_tensor(input), integer(axis, "axis"))
 
 
 def squeeze(input: Any, axis: Any = None, name: Any = None) -> Any:
@@ -116,7 +125,7 @@ def gather(
     >>> gather([10, 20, 30], [2, 0])
     Tensor([30 10], shape=(2,), dtype=int32)
     """
-    axis = batch_dims if axis is None else int(axis)
+    axis = batch_dims if axis is None else integer(axis, "axis")
     return moved("gather", to_tensor(params), to_tensor(indices), axis, batch_dims)
 
 
@@ -126,8 +135,8 @@ def slice(input_: Any, begin: Any, size: Any, name: Any = None) -> Any:
     >>> slice([1, 2, 3], [1], [2])
     Tensor([2 3], shape=(2,), dtype=int32)
     """
-    begin, size = to_tensor(begin), to_tensor(size)
-    return moved("slice", to_tensor(input_), cast(begin, "int64"), cast(size, "int64"))
+    begin, size = integer_tensor(begin, "begin"), integer_tensor(size, "size")
+    return moved("slice", to_tensor(input_), begin, size)
 
 
 def pad(
@@ -139,6 +148,8 @@ def pad(
     Tensor([0 1 0 0], shape=(4,), dtype=int32)
     """
     tensor = to_tensor(tensor)
+    if not isinstance(mode, str):
+        refuse("TypeError", f"mode must be text, found {shown(mode)}")
     if tensor.dtype.name == "string":
         constant_values = "" if constant_values == 0 else constant_values
     elif tensor.dtype.name == "bool" and not is_tensor(constant_values):
@@ -148,7 +159,7 @@ def pad(
         if is_tensor(constant_values)
         else to_tensor(constant_values, tensor.dtype.name)
     )
-    return moved("pad", tensor, cast(to_tensor(paddings), "int64"), mode.upper(), value)
+    return moved("pad", tensor, integer_tensor(paddings, "paddings"), mode.upper(), value)
 
 
 def tile(input: Any, multiples: Any, name: Any = None) -> Any:
@@ -157,7 +168,7 @@ def tile(input: Any, multiples: Any, name: Any = None) -> Any:
     >>> tile([1, 2], [2])
     Tensor([1 2 1 2], shape=(4,), dtype=int32)
     """
-    return moved("tile", to_tensor(input), cast(to_tensor(multiples), "int64"))
+    return moved("tile", to_tensor(input), integer_tensor(multiples, "multiples"))
 
 
 def reverse(tensor: Any, axis: Any, name: Any = None) -> Any:
@@ -259,11 +270,13 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: Any = None) -> Any:
     >>> repeat([1, 2], 2)
     Tensor([1 1 2 2], shape=(4,), dtype=int32)
     """
-    none = not is_tensor(repeats) and np.size(repeats) == 0  # would be floats
+    none = not is_tensor(repeats) and array_of(repeats).size == 0  # would be floats
     counts = to_tensor(repeats, "int32" if none else None)
     if not counts.dtype.is_integer:
         refuse("TypeError", f"repeats must be of type integer: {counts.dtype}")
-    return moved("repeat", to_tensor(input), counts, None if axis is None else int(axis))
+    return moved(
+        "repeat", to_tensor(input), counts, None if axis is None else integer(axis, "axis")
+    )
 
 
 def roll(input: Any, shift: Any, axis: Any, name: Any = None) -> Any:
@@ -395,4 +408,5 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> Any:
     >>> broadcast_static_shape(TensorShape([2, 1]), TensorShape([3])).as_list()
     [2, 3]
     """
-    return TensorShape(np.broadcast_shapes(tuple(shape_x), tuple(shape_y)))
+    shapes = [tuple(TensorShape(shape)) for shape in (shape_x, shape_y)]
+    return TensorShape(np.broadcast_shapes(*shapes))

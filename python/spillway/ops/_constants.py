@@ -9,7 +9,17 @@ import numpy as np
 from spillway import _native
 from spillway.dtypes import as_dtype
 from spillway.native_ops import call
-from spillway.tensor_convert import holds_tensors, is_tensor, read, refuse, to_tensor
+from spillway.shown import shown
+from spillway.tensor_convert import (
+    array_of,
+    holds_tensors,
+    integer,
+    integers,
+    is_tensor,
+    read,
+    refuse,
+    to_tensor,
+)
 
 
 def convert_to_tensor(
@@ -41,7 +51,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: Any = "Cons
     made = convert_to_tensor(value, dtype)
     if shape is None:
         return made
-    wanted = tuple(int(dim) for dim in (shape.as_list() if hasattr(shape, "as_list") else shape))
+    wanted = tuple(integers(shape))
     if tuple(made.shape) == wanted:
         return made
     items = int(np.prod(wanted, dtype=np.int64))
@@ -112,7 +122,9 @@ def _dims(shape: Any) -> Any:
         return shape
     if isinstance(shape, (list, tuple)) and any(is_tensor(dim) for dim in shape):
         return to_tensor(list(shape))
-    array = np.asarray(shape)
+    array = array_of(shape)
+    if array.dtype.kind not in "iu" and array.size:
+        refuse("TypeError", f"shape must be integers of 64 bits, found {shown(shape)}")
     return to_tensor(
         array.astype(np.int64).reshape(-1) if array.ndim == 0 else array.astype(np.int64)
     )
@@ -230,8 +242,8 @@ def eye(
     [[1. 0.]
      [0. 1.]], shape=(2, 2), dtype=float32)
     """
-    columns = None if num_columns is None else int(num_columns)
-    return call("eye", int(num_rows), columns, batch_shape, as_dtype(dtype).name)
+    columns = None if num_columns is None else integer(num_columns, "num_columns")
+    return call("eye", integer(num_rows, "num_rows"), columns, batch_shape, as_dtype(dtype).name)
 
 
 def linspace(start: Any, stop: Any, num: Any, name: Any = None, axis: int = 0) -> Any:
@@ -245,7 +257,7 @@ def linspace(start: Any, stop: Any, num: Any, name: Any = None, axis: int = 0) -
     if start.dtype.is_integer:
         wide = "float32" if start.dtype.size < 4 else "float64"
         start, stop = cast(start, wide), cast(stop, wide)
-    return call("linspace", start, stop, int(num), axis)
+    return call("linspace", start, stop, integer(num, "num"), axis)
 
 
 def get_static_value(tensor: Any, partial: bool = False) -> Any:

@@ -11,10 +11,13 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
+import numpy as np
+
 from spillway import modes, nest, opaque
 from spillway.native_ops import call, native
+from spillway.shown import shown
 from spillway.symbolic import TraceBreak
-from spillway.tensor_convert import is_tensor, refuse, to_tensor
+from spillway.tensor_convert import integer, is_tensor, refuse, to_tensor
 
 
 def _no_effects(what: str) -> Any:
@@ -60,7 +63,8 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: Any = None)
         raise TypeError("cond: true_fn and false_fn must be callable")
     if _traced(pred):
         return _switch(call("cast", call("logical_not", pred), "int32"), [true_fn, false_fn])
-    return true_fn() if bool(pred) else false_fn()
+    holds = pred if isinstance(pred, (bool, np.bool_)) else to_tensor(pred)
+    return true_fn() if bool(holds) else false_fn()
 
 
 def case(
@@ -118,7 +122,7 @@ def switch_case(
         branches = [functions.get(i, last) for i in range(max(functions) + 1)]
         index = call("cast", branch_index, "int32")
         return _switch(index, branches if default is None else [*branches, default])
-    return functions.get(int(branch_index), last)()
+    return functions.get(integer(branch_index, "branch_index"), last)()
 
 
 def while_loop(
@@ -141,9 +145,15 @@ def while_loop(
     tensors = nest.flatten(values, lists=True)
     if modes.deferring() and _loops_on_traced(cond, values):
         return _while(cond, body, loop_vars, values, tensors, maximum_iterations)
+    most = None
+    if maximum_iterations is not None:
+        most = integer(maximum_iterations, "maximum_iterations")
     count = 0
-    while maximum_iterations is None or count < int(maximum_iterations):
-        if not bool(cond(*values)):
+    while most is None or count < most:
+        found = cond(*values)
+        if isinstance(found, (list, tuple, dict, str, bytes)):
+            refuse("TypeError", f"cond must return a boolean scalar, found {shown(found)}")
+        if not bool(found):
             break
         result = body(*values)
         values = list(result) if isinstance(result, (list, tuple)) else [result]
@@ -183,7 +193,7 @@ def _while(
         if wider == shapes:
             break
         shapes = wider
-    bound = -1 if most is None else int(most)
+    bound = -1 if most is None else integer(most, "maximum_iterations")
     made = native.while_loop(tensors, parameters, test, after, bound, mark)
     packed = nest.pack_like(values, list(made), lists=True)
     return packed if isinstance(loop_vars, list) else type(loop_vars)(packed)

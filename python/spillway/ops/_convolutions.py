@@ -6,8 +6,9 @@ from typing import Any
 
 from spillway.native_ops import call
 from spillway.ops._math import both
-from spillway.ops._windows import is_channels_first, on_images, paddings, pair
-from spillway.tensor_convert import refuse, to_tensor
+from spillway.ops._windows import is_channels_first, is_choice, on_images, paddings, pair
+from spillway.shown import shown
+from spillway.tensor_convert import integers, refuse, to_tensor
 
 
 def conv2d(
@@ -79,11 +80,11 @@ def separable_conv2d(
 
 
 def _line(value: Any, first: bool) -> list[int]:
-    numbers = [value] if isinstance(value, int) else [int(item) for item in value]
+    numbers = integers(value)
     if len(numbers) == 3:
         numbers = numbers[2:] if first else numbers[1:2]
     if len(numbers) != 1:
-        refuse("ValueError", f"expected one number, or one for each of 3 axes: {value!r}")
+        refuse("ValueError", f"expected one number, or one for each of 3 axes: {shown(value)}")
     return numbers
 
 
@@ -101,8 +102,8 @@ def conv1d(
     >>> conv1d([[[1.0], [2.0], [3.0]]], [[[1.0]], [[10.0]]], 1, "VALID").numpy().ravel()
     array([21., 32.], dtype=float32)
     """
-    if data_format not in (None, "NWC", "NCW"):
-        refuse("ValueError", f"data_format must be 'NWC' or 'NCW': {data_format!r}")
+    if not is_choice(data_format, ("NWC", "NCW")):
+        refuse("ValueError", f"data_format must be 'NWC' or 'NCW': {shown(data_format)}")
     first = data_format == "NCW"
     input, filters = both(input, filters)
     if not isinstance(padding, str):
@@ -171,7 +172,7 @@ def avg_pool2d(
     first = is_channels_first(data_format)
     kind, explicit = paddings(padding, first)
     if kind == "EXPLICIT":
-        refuse("ValueError", f"avg_pool takes padding 'SAME' or 'VALID' only: {padding!r}")
+        refuse("ValueError", f"avg_pool takes padding 'SAME' or 'VALID' only: {shown(padding)}")
     size = pair(ksize, "ksize", first)
     operands = (size, pair(strides, "strides", first), kind, explicit)
     return on_images("avg_pool2d", input, operands, first)

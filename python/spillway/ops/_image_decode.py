@@ -31,5 +31,5 @@ def decode_image(
     """
     wanted = as_dtype(dtype)
     made = wanted.name if wanted.name in _DECODED else "uint16"
-    x = call("decode_image", to_tensor(contents), channels or 0, made, bool(expand_animations))
+    x = call("decode_image", to_tensor(contents), channels or 0, made, expand_animations)
     return x if made == wanted.name else convert_image_dtype(x, wanted)

@@ -17,7 +17,7 @@ from spillway.ops._image_checks import (
     three_or_four_axes,
     with_sizes,
 )
-from spillway.tensor_convert import is_tensor, refuse, to_tensor
+from spillway.tensor_convert import is_tensor, number, refuse, size, to_tensor
 
 # Counted from the last axis, they are those of an image and of each image of a batch.
 ROWS, COLUMNS = -3, -2
@@ -93,6 +93,10 @@ def crop_to_bounding_box(
     >>> crop_to_bounding_box([[[1], [2]], [[3], [4]]], 1, 0, 1, 2).numpy().ravel()
     array([3, 4], dtype=int32)
     """
+    offset_height = size(offset_height, "offset_height")
+    offset_width = size(offset_width, "offset_width")
+    target_height = size(target_height, "target_height")
+    target_width = size(target_width, "target_width")
     image = to_tensor(image)
     rank = rank_or_three(image)
     at_least_three_axes(image)
@@ -115,6 +119,10 @@ def pad_to_bounding_box(
     >>> pad_to_bounding_box([[[1]]], 0, 1, 1, 3).numpy().ravel()
     array([0, 1, 0], dtype=int32)
     """
+    offset_height = size(offset_height, "offset_height")
+    offset_width = size(offset_width, "offset_width")
+    target_height = size(target_height, "target_height")
+    target_width = size(target_width, "target_width")
     image = to_tensor(image)
     rank = rank_or_three(image)
     *batch, height, width, depth = sizes(image, rank)
@@ -126,7 +134,7 @@ def pad_to_bounding_box(
     require(right >= 0, "width must be <= target - offset")
     require(below >= 0, "height must be <= target - offset")
     around: list[Any] = [0, 0] * len(batch) + [offset_height, below, offset_width, right, 0, 0]
-    if any(is_tensor(size) for size in around):
+    if any(is_tensor(each) for each in around):
         paddings = call("reshape", to_tensor(around), to_tensor([rank, 2]))
     else:
         paddings = to_tensor([around[i : i + 2] for i in range(0, 2 * rank, 2)])
@@ -147,6 +155,8 @@ def resize_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -
     >>> resize_with_crop_or_pad([[[1], [2], [3]]], 2, 1).numpy().ravel()
     array([2, 0], dtype=int32)
     """
+    target_height = size(target_height, "target_height")
+    target_width = size(target_width, "target_width")
     image = to_tensor(image)
     rank = rank_or_three(image)
     at_least_three_axes(image)
@@ -176,6 +186,7 @@ def central_crop(image: Any, central_fraction: Any) -> Any:
     >>> central_crop([[[1], [2], [3], [4]]], 0.5).numpy().ravel()
     array([2, 3], dtype=int32)
     """
+    central_fraction = number(central_fraction, "central_fraction")
     image = to_tensor(image)
     if is_tensor(central_fraction) and not central_fraction._symbolic:
         central_fraction = central_fraction.numpy()

@@ -17,7 +17,7 @@ from spillway.ops._image_colors import (
 )
 from spillway.ops._image_geometry import COLUMNS, ROWS, cropped_at
 from spillway.ops.random import stateless_uniform, uniform
-from spillway.tensor_convert import is_tensor, refuse, to_tensor
+from spillway.tensor_convert import integer, is_tensor, number, refuse, to_tensor
 
 _MOST = 2**31 - 1
 
@@ -40,6 +40,7 @@ def _between_stateless(low: Any, high: Any, seed: Any) -> Any:
 
 def _reach(max_delta: Any, most: float | None = None) -> Any:
     """A largest change that may be drawn."""
+    max_delta = number(max_delta, "max_delta")
     if most is not None and max_delta > most:
         refuse("ValueError", f"max_delta must be <= {most}.")
     if max_delta < 0:
@@ -49,6 +50,7 @@ def _reach(max_delta: Any, most: float | None = None) -> Any:
 
 def _ordered(lower: Any, upper: Any) -> tuple[Any, Any]:
     """Ends between which a factor may be drawn."""
+    lower, upper = number(lower, "lower"), number(upper, "upper")
     if upper <= lower:
         refuse("ValueError", "upper must be > lower.")
     if lower < 0:
@@ -265,7 +267,7 @@ def stateless_sample_distorted_bounding_box(
             to_tensor(seed),
             *ratios,
             *areas,
-            100 if max_attempts is None else int(max_attempts),
-            bool(use_image_if_no_bounding_boxes),
+            100 if max_attempts is None else integer(max_attempts, "max_attempts"),
+            use_image_if_no_bounding_boxes,
         )
     )

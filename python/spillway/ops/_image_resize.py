@@ -8,7 +8,7 @@ from spillway.native_ops import call
 from spillway.ops._constants import cast
 from spillway.ops._image_checks import at_least_three_axes, rank_or_three, require, sizes
 from spillway.ops._image_geometry import pad_to_bounding_box
-from spillway.tensor_convert import is_tensor, refuse, to_tensor
+from spillway.tensor_convert import is_tensor, number, refuse, to_tensor
 
 
 class ResizeMethod:
@@ -55,7 +55,7 @@ def resize(
     if method not in _PLAIN and method not in _FILTERS:
         refuse("ValueError", f"Resize method is not implemented: {method}")
     if method not in _PLAIN or (antialias and method in _FILTERS):
-        return call("resize_filtered", images, size, _FILTERS[method], bool(antialias))
+        return call("resize_filtered", images, size, _FILTERS[method], antialias)
     return call(f"resize_{method}", images, size)
 
 
@@ -91,6 +91,8 @@ def resize_with_pad(
     >>> resize_with_pad([[[1], [3]]], 2, 2).numpy().ravel()
     array([1., 3., 0., 0.], dtype=float32)
     """
+    target_height = number(target_height, "target_height")
+    target_width = number(target_width, "target_width")
     image = to_tensor(image)
     rank = rank_or_three(image)
     at_least_three_axes(image)

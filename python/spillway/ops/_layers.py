@@ -10,7 +10,8 @@ from spillway.ops._constants import cast
 from spillway.ops._math import both
 from spillway.ops._windows import channels_first, channels_last, is_channels_first
 from spillway.ops.random import uniform
-from spillway.tensor_convert import is_tensor, refuse, to_tensor
+from spillway.shown import shown
+from spillway.tensor_convert import integer, integers, is_tensor, refuse, to_tensor
 
 _SMALL = ("float16", "bfloat16")
 
@@ -22,7 +23,9 @@ def bias_add(value: Any, bias: Any, data_format: Any = None, name: Any = None) -
     Tensor([[11. 22.]], shape=(1, 2), dtype=float32)
     """
     value, bias = both(value, bias)
-    if data_format is None or not str(data_format).startswith("NC"):
+    if data_format is not None and not isinstance(data_format, str):
+        refuse("TypeError", f"data_format must be text, found {shown(data_format)}")
+    if data_format is None or not data_format.startswith("NC"):
         return call("bias_add", value, bias)
     rank = value.shape.rank
     if rank is None or rank < 2:
@@ -154,7 +157,7 @@ def layer_normalization(
     rank = x.shape.rank
     if rank is None:
         refuse("ValueError", "layer_normalization needs a known rank")
-    axes = sorted((int(a) + rank) % rank for a in ([axis] if isinstance(axis, int) else axis))
+    axes = sorted((a + rank) % rank for a in integers(axis))
 
     def aligned(value: Any) -> Any:
         value = to_tensor(value, None if is_tensor(value) else x._dtype_name)
@@ -203,8 +206,9 @@ def softmax_cross_entropy_with_logits(
     """
     logits = to_tensor(logits)
     labels = cast(labels, logits.dtype)
-    told = call("multiply", labels, call("log_softmax", logits, int(axis)))
-    return call("negative", call("reduce_sum", told, [int(axis)], False))
+    axis = integer(axis, "axis")
+    told = call("multiply", labels, call("log_softmax", logits, axis))
+    return call("negative", call("reduce_sum", told, [axis], False))
 
 
 def sigmoid_cross_entropy_with_logits(
@@ -216,6 +220,9 @@ def sigmoid_cross_entropy_with_logits(
     Tensor([0.6931472], shape=(1,), dtype=float32)
     """
     labels, logits = both(labels, logits)
+    if not labels.shape.is_compatible_with(logits.shape):
+        text = f"must have the same shape, received {labels.shape} and {logits.shape}"
+        refuse("ValueError", f"`logits` and `labels` {text}", labels, logits)
     low = call("softplus", call("negative", call("abs", logits)))
     return call("relu", logits) - logits * labels + low
 

@@ -9,7 +9,7 @@ import numpy as np
 from spillway.dtypes import as_dtype
 from spillway.native_ops import call
 from spillway.ops._constants import cast, convert_to_tensor, zeros_like
-from spillway.tensor_convert import is_tensor, read, refuse, to_tensor
+from spillway.tensor_convert import integer, is_tensor, read, refuse, to_tensor
 from spillway.tensor_ops import op_for
 
 
@@ -135,7 +135,7 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: Any = 
 def _one_axis(axis: Any) -> int:
     if isinstance(axis, (list, tuple)):
         refuse("TypeError", f"axis must be int or Tensor with integer datatype: {axis}")
-    return 0 if axis is None else int(axis)
+    return 0 if axis is None else integer(axis, "axis")
 
 
 def argmax(input: Any, axis: Any = None, output_type: Any = "int64", name: Any = None) -> Any:
@@ -220,7 +220,7 @@ def count_nonzero(
     """
     x = to_tensor(input)
     zero = to_tensor("" if x._dtype_name == "string" else np.zeros((), x.dtype.as_numpy_dtype))
-    return call("reduce_sum", cast(not_equal(x, zero), dtype), axis, bool(keepdims))
+    return call("reduce_sum", cast(not_equal(x, zero), dtype), axis, keepdims)
 
 
 def add_n(inputs: Any, name: Any = None) -> Any:
@@ -263,7 +263,10 @@ def bincount(
         arr = cast(arr, "int32")
     if axis not in (None, 0, -1):
         refuse("ValueError", f"Unsupported value for argument axis={axis}. Only 0 and -1 are.")
-    bounds = [None if bound is None else int(bound) for bound in (minlength, maxlength)]
+    bounds = [
+        None if bound is None else integer(bound, what)
+        for bound, what in ((minlength, "minlength"), (maxlength, "maxlength"))
+    ]
     rows = None if axis == 0 else axis
     kind = as_dtype(dtype).name
     return call("bincount", arr, weights, *bounds, kind, rows, binary_output)
@@ -343,4 +346,6 @@ def top_k(
     >>> [part.numpy().tolist() for part in top_k([1, 5, 3], 2)]
     [[5, 3], [1, 2]]
     """
-    return TopK(*call("top_k", to_tensor(input), int(k), sorted, as_dtype(index_type).name))
+    return TopK(
+        *call("top_k", to_tensor(input), integer(k, "k"), sorted, as_dtype(index_type).name)
+    )

@@ -6,9 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from spillway.native_ops import call
-from spillway.tensor_convert import refuse, to_tensor
+from spillway.shown import shown
+from spillway.tensor_convert import integers, refuse, to_tensor
 
 _FORMATS = ("NHWC", "NCHW")
+
+
+def is_choice(value: Any, choices: tuple[str, ...]) -> bool:
+    """Whether it is one of some texts, or None. Arrays would compare item by item."""
+    return value is None or (isinstance(value, str) and value in choices)
 
 
 def is_channels_first(data_format: Any) -> bool:
@@ -17,8 +23,8 @@ def is_channels_first(data_format: Any) -> bool:
     >>> is_channels_first("NHWC"), is_channels_first("NCHW")
     (False, True)
     """
-    if data_format not in (None, *_FORMATS):
-        refuse("ValueError", f"data_format must be 'NHWC' or 'NCHW': {data_format!r}")
+    if not is_choice(data_format, _FORMATS):
+        refuse("ValueError", f"data_format must be 'NHWC' or 'NCHW': {shown(data_format)}")
     return bool(data_format == "NCHW")
 
 
@@ -28,7 +34,7 @@ def pair(value: Any, name: str, first: bool = False) -> list[int]:
     >>> pair(2, "strides"), pair([1, 2, 3, 1], "strides"), pair([1, 1, 2, 3], "strides", True)
     ([2, 2], [2, 3], [2, 3])
     """
-    numbers = [value] if isinstance(value, int) else [int(item) for item in value]
+    numbers = integers(value)
     if len(numbers) == 1:
         numbers *= 2
     if len(numbers) == 4:
@@ -53,14 +59,18 @@ def paddings(padding: Any, first: bool = False) -> tuple[str, list[int]]:
     if isinstance(padding, str):
         kind = padding.upper()
         if kind not in ("SAME", "VALID"):
-            refuse("ValueError", f"padding must be 'SAME', 'VALID' or a list: {padding!r}")
+            refuse("ValueError", f"padding must be 'SAME', 'VALID' or a list: {shown(padding)}")
         return kind, [0, 0, 0, 0]
-    rows = [[int(item) for item in row] for row in padding]
+    rows = [integers(row) for row in padding]
     if len(rows) != 4 or any(len(row) != 2 for row in rows):
-        refuse("ValueError", f"explicit padding must be [before, after] for 4 axes: {padding!r}")
+        refuse(
+            "ValueError", f"explicit padding must be [before, after] for 4 axes: {shown(padding)}"
+        )
     others = [rows[0], rows[1] if first else rows[3]]
     if any(row != [0, 0] for row in others):
-        refuse("ValueError", f"padding in the batch and depth dimensions must be 0: {padding!r}")
+        refuse(
+            "ValueError", f"padding in the batch and depth dimensions must be 0: {shown(padding)}"
+        )
     down, across = rows[2:] if first else rows[1:3]
     return "EXPLICIT", [*down, *across]
 

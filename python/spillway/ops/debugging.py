@@ -11,7 +11,8 @@ from spillway.opaque import keep, note
 from spillway.ops._control import Assert
 from spillway.ops._control import check as _check
 from spillway.ops._math import both
-from spillway.tensor_convert import refuse, to_tensor
+from spillway.shown import shown
+from spillway.tensor_convert import integer, refuse, to_tensor
 from spillway.tensor_ops import op_for
 
 for _name, _function in _names("debugging").items():
@@ -79,8 +80,9 @@ def assert_rank(x: Any, rank: Any, message: Any = None, name: Any = None) -> Non
     found = x.shape.rank
     if found is None:
         note("checks a rank that is not known")
-    if found is not None and found != int(rank):
-        refuse("ValueError", f"{message or ''} Tensor must have rank {int(rank)}, has {found}")
+    rank = integer(rank, "rank")
+    if found is not None and found != rank:
+        refuse("ValueError", f"{message or ''} Tensor must have rank {rank}, has {found}")
 
 
 def assert_type(tensor: Any, tf_type: Any, message: Any = None, name: Any = None) -> None:
@@ -90,7 +92,9 @@ def assert_type(tensor: Any, tf_type: Any, message: Any = None, name: Any = None
     """
     found = to_tensor(tensor).dtype
     if found != tf_type:
-        refuse("TypeError", f"{message or ''} tensor must be of type {tf_type!r}, is {found!r}")
+        refuse(
+            "TypeError", f"{message or ''} tensor must be of type {shown(tf_type)}, is {found!r}"
+        )
 
 
 assert_all_finite = check_numerics

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import spillway
-from spillway.tensor_convert import refuse
+from spillway.tensor_convert import array_of, refuse
 
 if TYPE_CHECKING:
     from spillway.tf.data.dataset import Dataset
@@ -28,8 +28,8 @@ def resample(
     """Keeps an element with a probability in proportion to wanted over found."""
     from spillway.tf.data.inference import result_spec
 
-    wanted = np.asarray(target_dist, np.float64)
-    known = None if initial_dist is None else np.asarray(initial_dist, np.float64)
+    wanted = array_of(target_dist, np.float64)
+    known = None if initial_dist is None else array_of(initial_dist, np.float64)
     if known is not None and known.shape != wanted.shape:
         refuse(
             "ValueError",
