@@ -94,13 +94,29 @@ bool integers(PyObject* object, std::vector<std::int64_t>& out) {
   return true;
 }
 
+// A truth value: text and lists, which are all true, are none.
+bool truth(PyObject* object, bool& out) {
+  const bool number = PyLong_CheckExact(object) && PyLong_AsSize_t(object) <= 1;
+  PyErr_Clear();  // of a number that is negative or large
+  const bool array =
+      PyArray_Check(object) && PyArray_TYPE(reinterpret_cast<PyArrayObject*>(object)) == NPY_BOOL;
+  if (!PyBool_Check(object) && !PyArray_IsScalar(object, Bool) && !number && !array &&
+      !(is_tensor(object) && operand_of(object).spec().dtype == DType::kBool)) {
+    PyErr_Format(PyExc_TypeError, "must be True or False, found %.100s", Py_TYPE(object)->tp_name);
+    return false;
+  }
+  const int yes = PyObject_IsTrue(object);
+  out = yes > 0;
+  return yes >= 0;
+}
+
 bool attribute(const ParamDef& param, PyObject* object, graph::Attrs& attrs) {
   if (object == Py_None) return true;
   switch (param.kind) {
     case ParamKind::kBool: {
-      const int yes = PyObject_IsTrue(object);
-      if (yes < 0) return false;
-      attrs.set(param.name, Attr(yes != 0));
+      bool yes = false;
+      if (!truth(object, yes)) return false;
+      attrs.set(param.name, Attr(yes));
       return true;
     }
     case ParamKind::kInt: {
@@ -124,8 +140,10 @@ bool attribute(const ParamDef& param, PyObject* object, graph::Attrs& attrs) {
       if (PyBytes_Check(object)) {
         chars = PyBytes_AS_STRING(object);
         size = PyBytes_GET_SIZE(object);
-      } else {
+      } else if (PyUnicode_Check(object)) {
         chars = PyUnicode_AsUTF8AndSize(object, &size);
+      } else {
+        PyErr_Format(PyExc_TypeError, "must be text, found %.100s", Py_TYPE(object)->tp_name);
       }
       if (chars == nullptr) return false;
       attrs.set(param.name, Attr(std::string(chars, static_cast<std::size_t>(size))));
@@ -185,21 +203,23 @@ bool as_integers(const OpDef& op, const ParamDef& param, Operand& operand) {
   return false;
 }
 
-// The exception now set about an attribute, as one that says whose it is.
-PyObject* refuse_attribute(const OpDef& op, const ParamDef& param) {
-  const bool of_type = PyErr_ExceptionMatches(PyExc_TypeError) != 0;
-  if (!of_type && PyErr_ExceptionMatches(PyExc_ValueError) == 0) return nullptr;
+// The exception now set, about an argument of an op, as one that says whose it is.
+PyObject* refuse_argument(const OpDef& op, const ParamDef& param) {
   PyObject* type = nullptr;
   PyObject* value = nullptr;
   PyObject* trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
   const Ref kept[] = {Ref::steal(type), Ref::steal(value), Ref::steal(trace)};
-  const Ref text = value == nullptr ? Ref() : Ref::steal(PyObject_Str(value));
-  const char* why = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-  PyErr_Clear();
-  return raise(
-      with_line(invalid_argument(op.name, ": ", param.name, ": ", why == nullptr ? "?" : why),
-                of_type ? "TypeError" : "ValueError"));
+  if (trace != nullptr) PyException_SetTraceback(value, trace);
+  const Ref module = Ref::steal(PyImport_ImportModule("spillway.arguments"));
+  if (!module) return nullptr;
+  const std::string name(op.name);
+  const std::string of(param.name);
+  const Ref error = Ref::steal(
+      PyObject_CallMethod(module.get(), "of_operand", "Oss", value, name.c_str(), of.c_str()));
+  if (error) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+  return nullptr;
 }
 
 bool is_variable(PyObject* object) {
@@ -243,7 +263,7 @@ PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count) {
   graph::Attrs attrs;
   const auto add = [&](const ParamDef& param, PyObject* object) {
     auto operand = operand_from(object, letters.of(param.type));
-    if (!operand) return false;
+    if (!operand) return refuse_argument(op, param) != nullptr;
     letters.note(param.type, operand->spec().dtype);
     if (param.type == 'n' && !as_integers(op, param, *operand)) return false;
     operands.push_back(std::move(*operand));
@@ -259,17 +279,21 @@ PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count) {
         if (object != Py_None && !add(param, object)) return nullptr;
         attrs.set(param.name, Attr(object != Py_None));
       } else if (param.kind == ParamKind::kTensors) {
-        for (nb::handle item : nb::handle(object)) {
+        const Ref items = Ref::steal(PySequence_Fast(object, "must be a list of tensors"));
+        if (!items) return refuse_argument(op, param);
+        for (nb::handle item : nb::handle(items.get())) {
           if (!add(param, item.ptr())) return nullptr;
         }
       } else if (!attribute(param, object, attrs)) {
-        return PyErr_Occurred() != nullptr ? refuse_attribute(op, param) : nullptr;
+        return refuse_argument(op, param);
       }
     }
     return apply_op(op, std::move(operands), std::move(attrs));
   } catch (nb::python_error& error) {
     error.restore();
     return nullptr;
+  } catch (const std::exception& error) {  // a size that no container can have
+    return raise(with_line(invalid_argument(op.name, ": ", error.what()), "ValueError"));
   }
 }
 

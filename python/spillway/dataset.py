@@ -8,7 +8,17 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from spillway import _native, functions, nest, opaque, policies, templates, tracing, traveling
+from spillway import (
+    _native,
+    arguments,
+    functions,
+    nest,
+    opaque,
+    policies,
+    templates,
+    tracing,
+    traveling,
+)
 from spillway._operators import Operators
 from spillway.audit import Audit
 from spillway.building import (
@@ -562,6 +572,10 @@ class Dataset(FileSources, HandOver, Inspection, Operators):
     def options(self) -> Options:
         """What was chosen with `with_options`, merged over the whole pipeline; read only."""
         return Options.of_node(self._node)
+
+
+for _class in Dataset.__mro__[:-1]:
+    arguments.name_methods(_class)
 
 
 def _held_by(it: Any) -> int:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
+from .arguments import uncovered
+
 
 def _add_code(digest: Any, code: CodeType) -> None:
     digest.update(code.co_code)
@@ -30,7 +32,7 @@ def fingerprint(function: Callable[..., Any]) -> str:
     """
     digest = hashlib.sha1(usedforsecurity=False)
     inner = getattr(function, "func", function)  # functools.partial
-    inner = getattr(inner, "__func__", inner)  # bound methods
+    inner = uncovered(getattr(inner, "__func__", inner))  # bound methods; functions of ours
     code = getattr(inner, "__code__", None)
     if isinstance(code, CodeType):
         _add_code(digest, code)

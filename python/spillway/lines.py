@@ -8,6 +8,7 @@ from types import CodeType
 from typing import Any
 
 PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_OURS = (PACKAGE, "<spillway")  # functions that are made of definitions have no file
 
 
 def _notebook() -> dict[str, int]:
@@ -21,7 +22,7 @@ def _notebook() -> dict[str, int]:
 def user_line() -> str:
     """The nearest caller outside this package."""
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith(_OURS):
         if frame.f_back is None:
             return ""
         frame = frame.f_back

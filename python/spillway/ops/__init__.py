@@ -4,6 +4,7 @@ Thin: each names an op of the engine, or is made of a few. Modules below (`math`
 `tf.math`, `tf.strings` ...
 """
 
+from spillway import arguments as _arguments
 from spillway.native_ops import names as _names
 from spillway.ops import bitwise, debugging, image, linalg, math, nn, strings
 from spillway.ops._arrays import (
@@ -91,3 +92,7 @@ __all__ = sorted(
     for name, value in globals().items()
     if not name.startswith("_") and name not in ("random",)
 )
+
+_arguments.name_errors(__name__, "spillway.ops")
+for _module in (bitwise, debugging, image, linalg, math, nn, strings):
+    _arguments.name_errors(_module.__name__, "spillway.ops")

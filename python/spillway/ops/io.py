@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from spillway import arguments as _arguments
 from spillway.dtypes import DType, as_dtype
 from spillway.native_ops import call
 from spillway.native_ops import names as _names
@@ -209,3 +210,5 @@ __all__ = sorted(
         "parse_single_example",
     }
 )
+
+_arguments.name_errors(__name__, "spillway.ops")

@@ -6,18 +6,30 @@ from typing import Any
 
 import numpy as np
 
+from spillway import arguments as _arguments
 from spillway.dtypes import as_dtype
 from spillway.native_ops import call
 from spillway.ops import random_experimental as experimental
 from spillway.ops._constants import _dims
 from spillway.seeds import seed_pair
+from spillway.shown import shown
 from spillway.symbolic import tracing_now
-from spillway.tensor_convert import refuse, to_tensor
+from spillway.tensor_convert import integer, integers, refuse, to_tensor
 
 
 def _shape(shape: Any) -> list[int]:
     dims = _dims(shape)
-    return [int(dim) for dim in np.asarray(dims.numpy()).ravel()]
+    return integers(dims)
+
+
+def check_algorithm(alg: Any) -> None:
+    """Refuses every generator but the one that is here: TensorFlow's choice on a CPU.
+
+    >>> check_algorithm("philox")
+    """
+    named = isinstance(alg, str) and alg in ("philox", "auto_select")
+    if not named and not (isinstance(alg, int) and alg in (1, 3)):
+        refuse("ValueError", f"alg must be 'philox' or 'auto_select', found {shown(alg)}")
 
 
 def _seeds(seed: Any) -> tuple[int, int]:
@@ -108,8 +120,8 @@ def uniform(
         return call(
             "random_uniform_int",
             _shape(shape),
-            int(minval),
-            int(maxval),
+            integer(minval, "minval"),
+            integer(maxval, "maxval"),
             dtype.name,
             *_seeds(seed),
             0,
@@ -137,6 +149,7 @@ def stateless_uniform(
     >>> stateless_uniform([2], [1, 2])
     Tensor([0.8440604  0.19204533], shape=(2,), dtype=float32)
     """
+    check_algorithm(alg)
     dtype = _drawable(dtype, ("int32", "int64", "uint32", "uint64"))
     if dtype.is_integer:
         if minval is None and maxval is None:
@@ -167,6 +180,7 @@ def stateless_normal(
     >>> stateless_normal([1], [1, 2]).shape.as_list()
     [1]
     """
+    check_algorithm(alg)
     return _stateless("stateless_random_normal", shape, seed, dtype) * stddev + mean
 
 
@@ -184,6 +198,7 @@ def stateless_truncated_normal(
     >>> stateless_truncated_normal([1], [1, 2]).shape.as_list()
     [1]
     """
+    check_algorithm(alg)
     return _stateless("stateless_truncated_normal", shape, seed, dtype) * stddev + mean
 
 
@@ -206,3 +221,5 @@ __all__ = [
     "truncated_normal",
     "uniform",
 ]
+
+_arguments.name_errors(__name__, "spillway.ops")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from spillway import arguments as _arguments
 from spillway.native_ops import call
 from spillway.ops._arrays import gather
 from spillway.ops._constants import range
-from spillway.tensor_convert import to_tensor
+from spillway.shown import shown
+from spillway.tensor_convert import refuse, to_tensor
 
 
 def stateless_shuffle(value: Any, seed: Any, alg: Any = "auto_select", name: Any = None) -> Any:
@@ -16,6 +18,8 @@ def stateless_shuffle(value: Any, seed: Any, alg: Any = "auto_select", name: Any
     >>> stateless_shuffle([1, 2, 3, 4], [1, 2])
     Tensor([1 4 3 2], shape=(4,), dtype=int32)
     """
+    if not (isinstance(alg, str) and alg in ("philox", "auto_select")):
+        refuse("ValueError", f"alg must be 'philox' or 'auto_select', found {shown(alg)}")
     value, seed = to_tensor(value), to_tensor(seed)
     if value.dtype.name != "string" or value.shape.rank == 0:
         return value if value.shape.rank == 0 else call("stateless_shuffle", value, seed)
@@ -26,3 +30,5 @@ def stateless_shuffle(value: Any, seed: Any, alg: Any = "auto_select", name: Any
 
 
 __all__ = ["stateless_shuffle"]
+
+_arguments.name_errors(__name__, "spillway.ops")

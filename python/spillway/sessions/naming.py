@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from spillway.arguments import COVERS
 from spillway.lines import PACKAGE
 from spillway.sessions.scopes import words
 
@@ -80,7 +81,8 @@ def frames() -> tuple[Any, Any, tuple[int, ...]]:
         file = frame.f_code.co_filename
         if not file.startswith(PACKAGE) and not file.startswith("<spillway"):
             return outer, frame, tuple(reversed(way))
-        outer = frame
-        way.append(frame.f_lasti)
+        if file != COVERS:  # which only words the errors of what it calls
+            outer = frame
+            way.append(frame.f_lasti)
         frame = frame.f_back
     return outer, None, tuple(reversed(way))

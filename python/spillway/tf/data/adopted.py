@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import spillway
+from spillway import arguments
 from spillway.shown import shown
 from spillway.tf._front import fronted, has_front_parts, to_front
 from spillway.tf.data import debug
@@ -68,3 +69,4 @@ for _name in dir(spillway.Dataset):
     if _name.startswith("_") or isinstance(_found, property):
         continue
     setattr(Adopted, _name, _adopt(_name, _found))
+arguments.name_methods(Adopted)

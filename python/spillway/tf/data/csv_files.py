@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from spillway import arguments
 from spillway.building import AUTOTUNE
 from spillway.dtypes import DType, as_dtype, float32, float64, int32, int64, string
 from spillway.errors import InvalidArgumentError
@@ -20,6 +21,7 @@ from spillway.tf.data.dataset import Dataset
 _TYPES = (float32, float64, int32, int64, string)
 
 
+@arguments.name_methods
 class CsvDataset(Dataset):
     """The records of CSV files as tuples of numbers and strings.
 
@@ -48,7 +50,7 @@ class CsvDataset(Dataset):
         exclude_cols: Any = None,
     ) -> None:
         """A default, or a type where the field is required, for each column that is wanted."""
-        defaults = tuple(_default(value) for value in record_defaults)
+        defaults = tuple([_default(value) for value in record_defaults])
         if not defaults:
             raise InvalidArgumentError("Length for attr 'output_types' of 0 must be at least 1")
         params = (

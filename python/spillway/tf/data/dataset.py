@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import spillway
-from spillway import nest
+from spillway import arguments, nest
 from spillway.specs import TypeSpec
 from spillway.tensor import Tensor, convert_to_tensor
 from spillway.tf._front import fronted, has_front_parts, to_front
@@ -35,6 +35,7 @@ class _Names(type):
         raise _missing(name, cls)
 
 
+@arguments.name_methods
 class Dataset(Adopted, metaclass=_Names):
     """A pipeline: made by its sources and methods, run by iterating over it.
 

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from spillway import arguments
 from spillway.building import AUTOTUNE
 from spillway.dataset import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from spillway.options import (
@@ -264,6 +265,8 @@ __all__ = [
     "rejection_resample", "sample_from_datasets", "save", "scan", "shuffle_and_repeat", "snapshot",
     "take_while", "unbatch", "unique",
 ]  # fmt: skip
+
+arguments.name_errors(__name__, "spillway.tf.data")
 
 
 def __getattr__(name: str) -> Any:

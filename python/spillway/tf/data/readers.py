@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from spillway import arguments
 from spillway.record_files import records
 from spillway.tf.data.dataset import Dataset
 
 
+@arguments.name_methods
 class TFRecordDataset(Dataset):
     """The records of TFRecord files as strings, both checksums of each compared.
 
@@ -34,6 +36,7 @@ class TFRecordDataset(Dataset):
         super().__init__(records("tf_record", filenames, num_parallel_reads, params, name)._node)
 
 
+@arguments.name_methods
 class TextLineDataset(Dataset):
     """The lines of text files, without their ends.
 
@@ -59,6 +62,7 @@ class TextLineDataset(Dataset):
         super().__init__(records("text_lines", filenames, num_parallel_reads, params, name)._node)
 
 
+@arguments.name_methods
 class FixedLengthRecordDataset(Dataset):
     """The records of files whose records all have the same length.
 

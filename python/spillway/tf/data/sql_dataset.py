@@ -6,7 +6,7 @@ import hashlib
 import os
 from typing import Any
 
-from spillway import functions, generators, nest
+from spillway import arguments, functions, generators, nest
 from spillway.building import make
 from spillway.dtypes import as_dtype
 from spillway.errors import InvalidArgumentError
@@ -17,6 +17,7 @@ from spillway.tensor import convert_to_tensor
 from spillway.tf.data.dataset import Dataset
 
 
+@arguments.name_methods
 class SqlDataset(Dataset):
     """The rows of a query of an SQLite file, which is opened for reading only.
 
