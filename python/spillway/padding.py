@@ -96,7 +96,7 @@ def _shape(part: Any, leaf: TensorSpec) -> Any:
     elif isinstance(part, list | tuple) and any(isinstance(d, list | tuple) for d in part):
         raise ValueError(
             f"Padded shape {part} must be a `tf.int64` vector tensor, but its shape was "
-            f"{np.shape(part)}."
+            f"{array_of(part).shape}."
         )
     if isinstance(part, list | tuple):
         part = [None if isinstance(d, int | np.integer) and d == -1 else d for d in part]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spillway import _native
-from spillway.building import seeds
+from spillway.building import datasets_of, seeds
 from spillway.lines import user_line
 from spillway.specs import TensorSpec
 from spillway.tensor_convert import array_of
@@ -24,6 +24,7 @@ def sample(
     """The mix of `datasets`."""
     from spillway.dataset import Dataset
 
+    datasets = datasets_of(datasets, "sample_from_datasets")
     if not datasets:
         raise ValueError("Invalid `datasets`. `datasets` should not be empty.")
     element = None

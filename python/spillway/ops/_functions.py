@@ -78,12 +78,11 @@ def _one(value: Any, dtype: Any) -> Any:
                 "InvalidArgumentError", f"the function returned {value.dtype}, {wanted} declared"
             )
         return value
-    made = np.asarray(value)
-    typed = isinstance(value, (np.ndarray, np.generic)) and made.dtype.kind in "fiub"
-    if typed and made.dtype != wanted.as_numpy_dtype:
+    typed = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "fiub"
+    if typed and value.dtype != wanted.as_numpy_dtype:
         refuse(
             "InvalidArgumentError",
-            f"pyfunc returned value of type {made.dtype}, but expects {wanted.name}",
+            f"pyfunc returned value of type {value.dtype}, but expects {wanted.name}",
         )
     return to_tensor(value, wanted.name)
 
