@@ -28,6 +28,7 @@ from .shown import shown
 
 # What says that an argument is wrong, in Python's words or NumPy's.
 WRONG = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
+_SAID = (TypeError, ValueError, RecursionError)  # whose text says it all
 COVERS = __file__  # of the frames between the user and what he called
 _LONGEST = 60  # characters of an argument
 _MOST = 12  # arguments
@@ -62,7 +63,7 @@ def named(function: types.FunctionType) -> Any:
             told = of_call(error, function, args, kwargs)
             if told is error:
                 raise
-            raise told from (None if isinstance(error, (TypeError, ValueError)) else error)
+            raise told from (None if isinstance(error, _SAID) else error)
 
     _covers[function] = cover
     return cover
@@ -124,6 +125,17 @@ def of_operand(error: Exception, op: str, parameter: str) -> Exception:
     if not _is_about_arguments(error):
         return error
     return _with(error, f"{op}: {parameter}: {_message(error)}")
+
+
+def of_operator(error: Exception, symbol: str, x: Any, other: Any, swapped: bool) -> Exception:
+    """The error of what stands beside a tensor and could not become one of its dtype."""
+    if not _is_about_arguments(error) or (tracing() and not isinstance(error, SpillwayError)):
+        return error
+    names = ["Tensor", type(other).__name__]
+    left, right = reversed(names) if swapped else names
+    made = f", made at {x._line}" if x._line else ""
+    tensor = f"  operand {int(swapped)}: {x._dtype_name} {x.shape}{made}"
+    return _with(error, f"{left} {symbol} {right}: {_message(error)}\n{tensor}")
 
 
 def told(error: Exception, name: str, given: Mapping[str, Any]) -> Exception:

@@ -90,15 +90,17 @@ def _masked(x: Any, mask: Any) -> Any:
 
 def _bound(value: Any) -> Any:
     """An index as an int, or as the tensor that will be one; None stays."""
-    if value is None or type(value) is int:
+    if value is None or (type(value) is int and -(2**62) <= value < 2**62):
         return value
+    if type(value) is int:
+        refuse("ValueError", f"Tensor[...]: no tensor has indices such as {shown(value)}")
     if is_tensor(value):
         if value._dtype_name in ("int32", "int64") and value.shape in ((), None):
             return int(value) if value._known else value
     elif (
         isinstance(value, (np.ndarray, np.integer)) and value.ndim == 0 and value.dtype.kind in "iu"
     ):
-        return int(value)
+        return _bound(int(value))
     return refuse(
         "TypeError",
         "Only integers, slices (`:`), ellipsis (`...`), newaxis (`None`) and scalar int32/int64 "

@@ -314,8 +314,6 @@ def _numbers(objects: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def _from_numpy(array: np.ndarray[Any, Any], dtype: DType | None) -> np.ndarray[Any, Any]:
     if array.dtype.kind in "SUO" and (dtype is None or dtype.name == "string"):
         return _strings(array.astype(object))
-    if array.dtype.kind in "mM" and dtype is not None:
-        refuse("TypeError", f"an array of {array.dtype} cannot become a tensor of {dtype}")
     if dtype is None:
         wanted = from_numpy(array.dtype)
         return array if array.dtype.isnative else array.astype(wanted.as_numpy_dtype)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import ShapeError
+from . import arguments
+from .errors import ShapeError, SpillwayError
 from .native_ops import INDEX, apply
 from .shown import shown
 from .tensor_convert import KIND_OF_TYPE, is_tensor, refuse, to_tensor
@@ -74,8 +75,19 @@ def _same(symbol: str, x: Tensor, other: Any, swapped: bool) -> Any:
         number = isinstance(other, (np.ndarray, np.generic)) and other.dtype.kind not in "SUO"
         if dtype == "string" and (kind == "b" or number):
             refuse("TypeError", f"a {type(other).__name__} cannot become string: {shown(other)}")
-        return to_tensor(other, dtype)
+        return _converted(symbol, x, other, swapped)
     return other
+
+
+def _converted(symbol: str, x: Tensor, other: Any, swapped: bool) -> Any:
+    """`other` as a tensor of x's dtype."""
+    try:
+        return to_tensor(other, x._dtype_name)
+    except (SpillwayError, *arguments.WRONG) as error:
+        told = arguments.of_operator(error, symbol, x, other, swapped)
+        if told is error:
+            raise
+        raise told from None
 
 
 def binary(symbol: str, name: str, x: Tensor, other: Any, swapped: bool = False) -> Any:
@@ -96,7 +108,7 @@ def divide(x: Tensor, other: Any, swapped: bool = False) -> Any:
     dtype = x._dtype_name
     if "int" in dtype:
         wide = _WIDER.get(dtype, "float64")
-        y = apply(INDEX["cast"], y if is_tensor(y) else to_tensor(y, dtype), wide)
+        y = apply(INDEX["cast"], y if is_tensor(y) else _converted("/", x, y, swapped), wide)
         x = apply(INDEX["cast"], x, wide)
     a, b = (y, x) if swapped else (x, y)
     return apply(INDEX["divide"], a, b)

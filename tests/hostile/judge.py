@@ -32,8 +32,8 @@ def fault(program: Data, outcome: Data) -> str | None:
         return None  # what does not fit says so in its own way
     if "OSError" in classes and message:
         return None  # a path that is none: the operating system's words
-    if classes[0] == "MemoryError" and "lies" in program["value"]:
-        return None  # Python asked an object how long it is
+    if classes[0] in ("MemoryError", "TypeError") and "lies" in program["value"]:
+        return None  # Python asked an object how long it is, or for its items
     if classes[0] in _NEVER or not set(classes) & set(_MEANT):
         return f"{classes[0]}"
     if _BINDING.search(message):
@@ -69,6 +69,10 @@ def _registered() -> frozenset[str]:
 def _named(program: Data, message: str) -> bool:
     own = program["path"].rpartition(".")[2]
     first = re.match(r"(\w+)\b", message)
+    if program["path"].startswith("Tensor."):
+        return re.search(r"\bTensor\b|\bindices\b", message) is not None or (
+            first is not None and first[1] in _registered()
+        )
     known = _registered() | {program.get("function", own)}
     return own in message or (first is not None and first[1] in known)
 
@@ -76,5 +80,7 @@ def _named(program: Data, message: str) -> bool:
 def _unnamed(program: Data, message: str) -> str | None:
     if not _named(program, message):
         return "does not name the function"
+    if program["path"].startswith("Tensor."):
+        return None
     words = rf"\b{re.escape(program['parameter'])}\b|\boperand \d|\n  given |^\w+: \w+:? "
     return None if re.search(words, message) else "does not name the parameter"

@@ -51,6 +51,17 @@ _WRITTEN = {
     "type_spec_from_value": "tf.type_spec_from_value(1)",
     "control_dependencies": "tf.control_dependencies([tf.constant(1)])",
 }
+_TENSORS = {
+    **dict.fromkeys(
+        ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "floordiv", "mod", "pow", "rpow"),
+        "tf.constant([3, 4])",
+    ),
+    **dict.fromkeys(("lt", "le", "gt", "ge", "eq", "ne"), "tf.constant([3, 4])"),
+    **dict.fromkeys(("and", "or", "xor"), "tf.constant([True, False])"),
+    "matmul": "tf.constant([[3, 4], [5, 6]])",
+    "getitem": "tf.constant([3, 4])",
+}
+_WRITTEN |= {f"Tensor.__{name}__": f"{x}.__{name}__(1)" for name, x in _TENSORS.items()}
 
 
 @cache
@@ -82,6 +93,8 @@ def missing() -> list[str]:
 
 def parameters(path: str) -> list[str]:
     """Names of the parameters of a public function."""
+    if path.startswith("Tensor."):
+        return ["other"]  # some are C's, without a signature
     found = inspect.signature(public.find(path)).parameters.values()
     stars = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return [each.name for each in found if each.kind not in stars and each.name not in _SKIPPED]
@@ -99,7 +112,7 @@ def program(path: str, parameter: str, value: str) -> Data:
     return {
         "kind": "op",
         "path": path,
-        "function": public.find(path).__name__,  # which may go by several names
+        "function": getattr(public.find(path), "__name__", ""),  # which may go by several names
         "parameter": parameter,
         "value": value,
         "source": source,

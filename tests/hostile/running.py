@@ -22,10 +22,11 @@ _MOST = 12  # elements of a dataset that are looked at
 _SHOWN = 600
 
 
-def look(value: Any) -> str:
+def look(value: Any, depth: int = 0) -> str:
     """Everything computed, and told shortly."""
-    if isinstance(value, (list, tuple)):
-        return f"{type(value).__name__}({', '.join(look(item) for item in value[:4])})"
+    if isinstance(value, (list, tuple)) and depth < 4:
+        inside = ", ".join(look(item, depth + 1) for item in value[:4])
+        return f"{type(value).__name__}({inside})"
     if hasattr(value, "numpy") and hasattr(value, "shape"):
         found = np.asarray(value.numpy())
         items = found.reshape(-1)[:4].tolist() if found.size else []
