@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import random
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -239,6 +240,22 @@ def test_a_damaged_checkpoint_file_is_refused(tmp_path: Path, damage: Damage) ->
 
     file = Path(path + ".index")
     assert damage.refused(file, read) == len(damage.of(file.read_bytes()))
+
+
+def test_a_damaged_list_of_checkpoints_names_no_other_one(tmp_path: Path, damage: Damage) -> None:
+    checkpoint = tf.train.Checkpoint(iterator=iter(tf.data.Dataset.range(5)))
+    paths = [checkpoint.save(str(tmp_path / "state")) for _ in range(3)]
+    file = tmp_path / "checkpoint"
+    whole = file.read_bytes()
+    for damaged in damage.of(whole):
+        file.write_bytes(damaged)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            try:
+                found = tf.train.latest_checkpoint(str(tmp_path))
+            except sw.errors.CorruptFile:
+                continue
+        assert found == paths[-1] or (found is None and told)
 
 
 def test_a_damaged_pickle_of_a_dataset_is_refused_or_the_same(damage: Damage) -> None:

@@ -187,7 +187,7 @@ def test_saves_are_numbered_and_the_latest_is_found(tmp_path: Path) -> None:
         assert tf.train.latest_checkpoint(folder) == f"{folder}/ckpt-{i}"
     assert checkpoint.save_counter.numpy() == 3
     assert (folder / "checkpoint").read_text() == (
-        'model_checkpoint_path: "ckpt-3"\nall_model_checkpoint_paths: "ckpt-3"\n'
+        'model_checkpoint_path: "ckpt-3"\nall_model_checkpoint_paths: "ckpt-3"\n# crc32 3723c5f3\n'
     )
     again = Checkpoint(iterator=iter(Dataset.range(10)))
     again.restore(f"{folder}/ckpt-2")

@@ -8,14 +8,16 @@ from __future__ import annotations
 import os
 import re
 import warnings
+import zlib
 from dataclasses import dataclass, field
 
-from spillway.errors import FileError
+from spillway.errors import CorruptFile, FileError
 from spillway.plain_files import open_plain
 from spillway.tf.train.checkpoint_file import SUFFIX, write_atomically
 from spillway.tf.train.values import escaped
 
 _NAME = "checkpoint"
+_CHECKSUM = re.compile(rb"# crc32 ([0-9a-f]{8})\n\Z")  # a comment to TensorFlow
 _LARGEST = 1 << 24
 _LINE = re.compile(r'\s*(\w+):\s*(?:"((?:[^"\\]|\\.)*)"|([-+.\w]+))\s*')
 _SIMPLE = {"n": b"\n", "r": b"\r", "t": b"\t", '"': b'"', "'": b"'", "\\": b"\\"}
@@ -45,10 +47,22 @@ def _unescaped(text: str) -> str:
     return raw.encode("latin-1").decode()
 
 
+def _whole(path: str, content: bytes) -> str:
+    """The text, if it is what was written; files of TensorFlow have no checksum."""
+    seal = _CHECKSUM.search(content)
+    if seal is not None and int(seal[1], 16) != zlib.crc32(content[: seal.start()]):
+        raise CorruptFile(
+            f"{path}: the file does not have its checksum: it was changed or damaged; name the "
+            "checkpoint to restore, or remove the file",
+            file=path,
+        )
+    return content.decode()
+
+
 def _parse(text: str) -> CheckpointState:
     state = CheckpointState()
     for line in text.splitlines():
-        if not line.strip():
+        if not line.strip() or line.startswith("#"):
             continue
         match = _LINE.fullmatch(line)
         if match is None:
@@ -70,15 +84,20 @@ def _parse(text: str) -> CheckpointState:
 def get_checkpoint_state(
     checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None
 ) -> CheckpointState | None:
-    """What a folder's `checkpoint` says; None, with a warning, when it cannot be read."""
+    """What a folder's `checkpoint` says; None, with a warning, when it cannot be read.
+
+    CorruptFile, a DataLossError, where it is not what was written.
+    """
     folder = os.fspath(checkpoint_dir)
     path = _path_of(folder, latest_filename)
     try:
         with open_plain(path) as file:
             content = file.read(_LARGEST)
-        state = _parse(content.decode())
+        state = _parse(_whole(path, content))
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except CorruptFile:
+        raise
     except (OSError, ValueError, FileError) as error:
         warnings.warn(f"{path}: ignored, it cannot be read: {error}", stacklevel=2)
         return None
@@ -109,7 +128,9 @@ def update(folder: str, state: CheckpointState, latest_filename: str | None = No
     if state.last_preserved_timestamp:
         text += f"last_preserved_timestamp: {state.last_preserved_timestamp!r}\n"
     os.makedirs(folder or ".", exist_ok=True)
-    write_atomically(_path_of(folder, latest_filename), [text.encode()])
+    content = text.encode()
+    content += b"# crc32 %08x\n" % zlib.crc32(content)
+    write_atomically(_path_of(folder, latest_filename), [content])
 
 
 def latest_checkpoint(
