@@ -121,16 +121,19 @@ Result<Inferred> infer(const Node& node) {
   return inferred;
 }
 
-std::uint64_t hash_of(const Node& node, std::unordered_map<const Node*, std::uint64_t>& seen) {
+std::uint64_t hash_of(const Node& node, std::unordered_map<const Node*, std::uint64_t>& seen,
+                      bool seeds = true) {
   if (const auto it = seen.find(&node); it != seen.end()) return it->second;
   Fnv64 hash;
   hash.add(node.op().name);
   const ParamList& params = node.op().params;
   for (std::size_t i = 0; i < params.size(); ++i) {
     const bool no_policy = i >= params.own().size() && is_none(node.params()[i]);
-    if (!params[i].tuning && !no_policy) add_value(hash, node.params()[i]);
+    if (params[i].tuning || no_policy) continue;
+    // As if none had been given.
+    add_value(hash, params[i].seed && !seeds ? Value(std::int64_t{0}) : node.params()[i]);
   }
-  for (const NodePtr& input : node.inputs()) hash.add(hash_of(*input, seen));
+  for (const NodePtr& input : node.inputs()) hash.add(hash_of(*input, seen, seeds));
   seen.emplace(&node, hash.value());
   return hash.value();
 }
@@ -234,6 +237,11 @@ std::vector<std::int64_t> Node::ints_param(std::string_view name) const {
 std::uint64_t Node::hash() const {
   std::unordered_map<const Node*, std::uint64_t> seen;
   return hash_of(*this, seen);
+}
+
+std::uint64_t Node::hash_without_seeds() const {
+  std::unordered_map<const Node*, std::uint64_t> seen;
+  return hash_of(*this, seen, false);
 }
 
 std::string Node::to_string() const {

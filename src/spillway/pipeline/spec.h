@@ -66,6 +66,8 @@ class Node {
   // Operator names, semantic parameters, inputs and code of functions; equal for equal pipelines
   // built separately, in Python or C++, on any machine.
   std::uint64_t hash() const;
+  // The same whatever seeds order its elements: as TensorFlow names the snapshots of a pipeline.
+  std::uint64_t hash_without_seeds() const;
   // A line a node, the source first, with the user's lines.
   std::string to_string() const;
 

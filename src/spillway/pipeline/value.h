@@ -60,6 +60,7 @@ struct ParamDef {
   std::string_view fallback;  // default as Python writes it: "None", "1", "False"; empty: required
   std::string_view doc;
   bool tuning = false;  // changes speed or safety, never results: left out of the hash
+  bool seed = false;    // of an order: left out of Node::hash_without_seeds()
 };
 
 // What its text means; None for a required one.

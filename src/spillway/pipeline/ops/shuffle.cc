@@ -506,8 +506,9 @@ class ShuffleIndexed final : public Indexed {
 
 constexpr ParamDef kParams[] = {
     {"buffer_size", ParamType::kInt, "", "elements to choose from; -2: all of them"},
-    {"seed", ParamType::kInt, "0", "first half of the seed; both 0: a new one each time"},
-    {"seed2", ParamType::kInt, "0", "second half of the seed"},
+    {"seed", ParamType::kInt, "0", "first half of the seed; both 0: a new one each time", false,
+     true},
+    {"seed2", ParamType::kInt, "0", "second half of the seed", false, true},
     {"reshuffle_each_iteration", ParamType::kBool, "True", "whether each pass has its own order"},
     {"shrink", ParamType::kBool, "False",
      "with a seed: rather use a smaller buffer than fail when memory and disk are full"},

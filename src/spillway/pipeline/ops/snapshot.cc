@@ -5,9 +5,10 @@
 namespace spillway {
 namespace {
 
-// Snapshots of different pipelines share a path: each has a folder by the hash of its input.
+// Snapshots of different pipelines share a path: each has a folder by the hash of its input. Seeds
+// of shuffles do not count, as in TensorFlow: a program that draws them anew finds its snapshot.
 std::string folder_of(const Node& node) {
-  return node.string_param("path") + "/" + std::to_string(node.inputs()[0]->hash());
+  return node.string_param("path") + "/" + std::to_string(node.inputs()[0]->hash_without_seeds());
 }
 
 Result<Inferred> infer(const Node& node) {
