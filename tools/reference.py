@@ -26,7 +26,7 @@ a doctest. Keywords that many operators share are told of once, here:
 |---|---|
 | `name` | of the stage, in errors, reports and the ledger |
 | `output_signature` | what a function returns, where tracing does not find it out |
-| `on_error`, `retries`, `backoff`, `max_errors`, `max_error_rate`, `quarantine` | [errors](errors.md) |
+| `on_error`, `retries`, `backoff`, `max_errors`, `max_error_rate`, `quarantine`, `early_end` | [errors](errors.md) |
 | `isolate`, `num_workers`, `timeout`, `restarts`, `memory_limit`, `sandbox` | [isolation](isolation.md) |
 """  # noqa: E501
 

@@ -121,6 +121,20 @@ bool warn_of_kept_elements(const Consumer& consumer, std::size_t in_use) {
   return PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) == 0;
 }
 
+// What the pipeline wants its user to know, on his thread. False: a warning is an error here.
+bool show_warnings(const Consumer& consumer) {
+  Run& run = consumer.run();
+  if (!run.has_warnings()) return true;
+  for (const std::string& text : run.take_warnings()) {
+    // Messages may hold bytes of the user's files.
+    const Ref shown = Ref::steal(
+        PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+    const char* chars = shown ? PyUnicode_AsUTF8(shown.get()) : nullptr;
+    if (chars == nullptr || PyErr_WarnEx(PyExc_RuntimeWarning, chars, 1) != 0) return false;
+  }
+  return true;
+}
+
 constexpr std::int64_t kCloseNs = 300'000'000;
 
 // One thread at a time asks the engine for rows; others wait until it has them. Taken and left
@@ -320,11 +334,14 @@ class NativeIterator {
     if (stopped) PyErr_SetNone(PyExc_KeyboardInterrupt);
     if (PyErr_Occurred() != nullptr || closed_) return false;  // from a signal handler
     if (!next.ok()) {
+      // The error of an element goes before a warning that became one.
+      if (!show_warnings(*consumer_)) PyErr_WriteUnraisable(nullptr);
       raise(next.error());
       return false;
     }
     if (!next.value()) {
       if (!std::exchange(ended_, true)) note_step();
+      show_warnings(*consumer_);
       return false;
     }
     chunk_ = std::move(*next.value());
@@ -340,7 +357,7 @@ class NativeIterator {
     } else if (structure_->is_component()) {
       single_ = &chunk_.columns()[0];
     }
-    return warn_of_kept_elements(*consumer_, in_use);
+    return show_warnings(*consumer_) && warn_of_kept_elements(*consumer_, in_use);
   }
 
   void leave_turn() {

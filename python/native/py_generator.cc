@@ -103,9 +103,11 @@ class PyGenerator final : public Generator {
           filled.error = status_from_exception();
           if (filled.error.info().file.empty()) filled.error.edit().file = FileWatch::last();
         }
-        filled.finished = true;
+        filled.finished = filled.more == More::kEnd || ends_with_error();
+        filled.unsure = !filled.finished;
         break;
       }
+      failures_ = 0;
       if (block.in_block() && write_row(item.get(), block)) continue;
       if (!add_row(item, block)) {
         filled.more = More::kError;
@@ -140,6 +142,13 @@ class PyGenerator final : public Generator {
   }
 
  private:
+  // A generator that raised is over. What else is iterated over may go on behind an element that
+  // failed, as a map object does; but not for ever.
+  bool ends_with_error() {
+    constexpr int kMostFailures = 100;
+    return rests_ || PyGen_Check(kept_object(iterator_)) || ++failures_ >= kMostFailures;
+  }
+
   // Straight into the block, without a tensor of its own.
   bool write_row(PyObject* item, GrowingRows& block) {
     if (leaves_.size() == 1 && structure_->is_component()) {
@@ -233,6 +242,7 @@ class PyGenerator final : public Generator {
   const bool rests_;  // an event loop runs it (spillway/async_items.py)
   bool strict_ = false;
   Mismatch why_ = Mismatch::kNone;
+  int failures_ = 0;  // of the iterator, with no element between them
   std::string last_file_;
 };
 

@@ -8,7 +8,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Entry:
-    """One element that did not get through, and why; `weight` source rows are lost with it."""
+    """One element that did not get through, and why; `weight` source rows are lost with it.
+
+    With the outcome "ended early" it is a source that failed and gave no more, after `index`
+    elements; nobody knows how many would have followed.
+    """
 
     outcome: str
     stage: str
@@ -103,6 +107,11 @@ class Audit:
             stages=[StageRow(**stage) for stage in facts["stages"]],
             **rest,
         )
+
+    @property
+    def ended_early(self) -> list[Entry]:
+        """The sources that failed and gave no more: what should have followed is missing."""
+        return [entry for entry in self.entries if entry.outcome == "ended early"]
 
     @property
     def balanced(self) -> bool:

@@ -548,6 +548,7 @@ class Dataset(FileSources, HandOver, Inspection, Operators):
         max_error_rate: float | None = None,
         quarantine: str | os.PathLike[str] | None = None,
         name: str | None = None,
+        early_end: bool | None = None,
     ) -> Dataset:
         """Says what becomes of elements that failed in any stage before; see `OnError`.
 
@@ -559,7 +560,7 @@ class Dataset(FileSources, HandOver, Inspection, Operators):
         given = dict(
             zip(
                 policies.NAMES,
-                (action, retries, backoff, max_errors, max_error_rate, quarantine),
+                (action, retries, backoff, max_errors, max_error_rate, quarantine, early_end),
                 strict=True,
             )
         )

@@ -338,6 +338,13 @@ class GeneratorNotReplayable(FailedPreconditionError):
     """The source gives its elements once: it cannot start again."""
 
 
+class SourceEndedEarly(DataLossError):
+    """A source failed and gives no more, so skipping its error would lose what should follow.
+
+    A Python generator that raised is over. `early_end=True` beside `on_error` lets it end there.
+    """
+
+
 class TooManyErrors(SpillwayError):
     """More elements failed than the policy allows; the last one's error is the cause."""
 

@@ -23,7 +23,9 @@ class OnError:
 
     action: "raise", "skip", "retry" (then raise) or "quarantine" (skip, and keep the input in a
     file that `Dataset.from_quarantine` reads). max_errors and max_error_rate count one pass; an
-    iterator that was restored from a saved state counts from there on.
+    iterator that was restored from a saved state counts from there on. A source that failed and
+    gives no more, as a generator that raised, is SourceEndedEarly under "skip" and "quarantine",
+    unless early_end is True.
 
     >>> import spillway as sw
     >>> policy = sw.OnError("skip", retries=1, backoff=0, max_errors=2)
@@ -37,15 +39,19 @@ class OnError:
     max_errors: int | None = None
     max_error_rate: float | None = None
     quarantine: str | os.PathLike[str] | None = None
+    early_end: bool | None = None
 
 
-NAMES = ("on_error", "retries", "backoff", "max_errors", "max_error_rate", "quarantine")
+NAMES = (
+    *("on_error", "retries", "backoff", "max_errors", "max_error_rate", "quarantine"),
+    "early_end",
+)
 # Of stages with functions; see guard.rules.
 GUARD_NAMES = ("isolate", "num_workers", "timeout", "restarts", "memory_limit", "sandbox")
 
 
 def params(given: dict[str, Any]) -> list[Any]:
-    """The six parameters the engine reads, from a method's keywords."""
+    """The parameters the engine reads, from a method's keywords."""
     unknown = sorted(set(given) - set(NAMES))
     if unknown:
         raise TypeError(f"unexpected keyword argument {unknown[0]!r}")
@@ -76,6 +82,10 @@ def _checked(name: str, value: Any) -> Any:
         return None
     if name == "quarantine":
         return os.fspath(value)
+    if name == "early_end":
+        if not isinstance(value, bool):
+            raise TypeError(f"early_end must be True or False: {shown(value)}")
+        return value
     kind = _NUMBERS[name]
     try:
         number = operator.index(value) if kind is int else seconds(value)

@@ -33,7 +33,7 @@ TEST(DescribeOperator, OneOperatorHasSignatureParametersAndExample) {
             "  deterministic       bool = None   batches come in order either way "
             "(never changes results)\n\n"
             "  and for elements that fail: on_error retries backoff max_errors max_error_rate "
-            "quarantine\n\n"
+            "quarantine early_end\n\n"
             "  >>> list(sw.Dataset.range(5).batch(2).as_numpy_iterator())\n"
             "  [array([0, 1]), array([2, 3]), array([4])]\n");
 }

@@ -193,6 +193,7 @@ Code code_of(int error) {
     case ENOMEM:
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:
       return Code::kResourceExhausted;
     case ENAMETOOLONG:
     case EINVAL:

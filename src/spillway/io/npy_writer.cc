@@ -73,7 +73,7 @@ std::string header_of(const char* descr, const Shape& shape) {
 
 Status failed(const std::string& path, int error) {
   Status status = file_error(path, error);
-  if (error == ENOSPC || error == EDQUOT) status.edit().type = "DiskFull";
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG) status.edit().type = "DiskFull";
   return status;
 }
 

@@ -60,7 +60,7 @@ Status disk_error(const std::string& dir, const char* doing) {
   const int why = errno;
   Status status = out_of_resource("spill: ", doing, " in ", dir, ": ", std::strerror(why));
   status.edit().file = dir;
-  if (why == ENOSPC || why == EDQUOT) status.edit().type = "DiskFull";
+  if (why == ENOSPC || why == EDQUOT || why == EFBIG) status.edit().type = "DiskFull";
   return status;
 }
 

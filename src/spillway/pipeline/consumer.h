@@ -44,7 +44,7 @@ class Consumer {
   // Elements handed out, errors in their places among them.
   std::int64_t position() const { return position_ + handed_; }
   Audit audit() const;
-  const Run& run() const { return *run_; }
+  Run& run() const { return *run_; }
   // What the pass held from moment to moment; the watchdog fills it. May outlive the consumer.
   const std::shared_ptr<Timeline>& timeline() const { return timeline_; }
   StructurePtr structure() const { return structure_; }

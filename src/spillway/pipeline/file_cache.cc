@@ -11,6 +11,7 @@
 #include "spillway/base/bytes.h"
 #include "spillway/io/regular_file.h"
 #include "spillway/pipeline/cache_store.h"
+#include "spillway/pipeline/disk_failure.h"
 #include "spillway/pipeline/row_file.h"
 #include "spillway/pipeline/run.h"
 
@@ -28,17 +29,7 @@ std::string partial_name(const std::string& path) { return path + "_0.partial"; 
 std::string lock_name(const std::string& path) { return path + "_0.lockfile"; }
 
 Status file_error(const std::string& file, const char* doing) {
-  const int why = errno;
-  const bool full = why == ENOSPC || why == EDQUOT;
-  Status status = Status::error(full ? ErrorKind::kResource : ErrorKind::kUser,
-                                full            ? Code::kResourceExhausted
-                                : why == ENOENT ? Code::kNotFound
-                                : why == EACCES ? Code::kPermissionDenied
-                                                : Code::kUnknown,
-                                "cache: ", doing, " ", file, ": ", std::strerror(why));
-  status.edit().file = file;
-  if (full) status.edit().type = "DiskFull";
-  return status;
+  return write_failure(std::string("cache: ") + doing, file, errno);
 }
 
 class Descriptor {
@@ -93,7 +84,7 @@ class FileSource final : public CacheSource {
         if (!rows.empty()) break;
         // Where the next row begins is not known any more.
         over_ = is_position(next.error());
-        return std::move(next).status();
+        return over_ ? ending_source(std::move(next).status()) : std::move(next).status();
       }
       if (!next.value()) break;
       if (at < row) continue;
@@ -164,7 +155,9 @@ Result<Descriptor> take_lock(const std::string& path) {
       std::string(kOurLock) + std::to_string(getpid()) + " created at " + std::to_string(time({}));
   if (ftruncate(fd.get(), 0) != 0 || pwrite(fd.get(), contents.data(), contents.size(), 0) !=
                                          static_cast<ssize_t>(contents.size())) {
-    return file_error(name, "cannot write");
+    Status failed = file_error(name, "cannot write");
+    unlink(name.c_str());
+    return failed;
   }
   return fd;
 }
@@ -234,11 +227,15 @@ class FileSink final : public CacheSink {
       const ssize_t n = write(fd_.get(), buffer_.data() + done, buffer_.size() - done);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) {
+        const int why = errno;
         buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(done));
-        return file_error(partial_name(path_), "cannot write");
+        Status failed = write_failure("cache: cannot write", partial_name(path_), why);
+        failed.edit().message += ", after " + format_bytes(written_ + done);
+        return failed;
       }
       done += static_cast<std::size_t>(n);
     }
+    written_ += done;
     buffer_.clear();
     if (buffer_.capacity() > 4 * kBuffer) buffer_ = {};
     return {};
@@ -249,6 +246,7 @@ class FileSink final : public CacheSink {
   Descriptor fd_;
   bool finished_ = false;
   std::uint64_t rows_ = 0;
+  std::size_t written_ = 0;
   std::vector<std::byte> row_bytes_;
   std::vector<std::byte> buffer_;
 };

@@ -84,6 +84,7 @@ class Generator {
     More more = More::kYes;
     Status error;           // of the element after the added rows
     bool finished = false;  // after an error: nothing more will come
+    bool unsure = false;    // after an error: the user's iterator raised it, and may be over
   };
   virtual ~Generator() = default;
   // Adds rows until the block is full, `deadline_ns` (monotonic) passes or `stop`. Advances the

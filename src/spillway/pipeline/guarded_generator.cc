@@ -228,7 +228,9 @@ class GuardedGenerator final : public Generator {
     MessageReader in(answer);
     in.get<WorkerVerb>();
     ask.filled.more = in.get<More>();
-    ask.filled.finished = in.get<std::uint8_t>() != 0;
+    const auto after = in.get<std::uint8_t>();
+    ask.filled.finished = after == 1;
+    ask.filled.unsure = after == 2;
     last_file_ = in.text();
     ask.state = in.text();
     Status damaged;

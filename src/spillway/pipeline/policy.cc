@@ -16,6 +16,7 @@
 #include "spillway/guard/channel.h"
 #include "spillway/io/formats/text_lines.h"
 #include "spillway/io/regular_file.h"
+#include "spillway/pipeline/disk_failure.h"
 #include "spillway/pipeline/operator.h"
 #include "spillway/pipeline/sealed_json.h"
 #include "spillway/pipeline/structure_json.h"
@@ -28,8 +29,9 @@ using Json = nlohmann::json;
 constexpr int kVersion = 2;  // 1: lines without a checksum
 
 Status not_written(const std::string& path) {
-  Status status = Status::error(ErrorKind::kResource, Code::kUnavailable,
-                                "quarantine: cannot write to ", path, ": ", std::strerror(errno));
+  Status status = write_failure("quarantine: cannot write to", path, errno);
+  if (is_disk_failure(status)) return status;
+  status = Status::error(ErrorKind::kResource, Code::kUnavailable, status.message());
   status.edit().file = path;
   status.edit().type = "FileError";
   return status;
@@ -137,6 +139,7 @@ Result<OnError> OnError::of(const Node& node, std::string_view action_param) {
   policy.max_errors = node.int_param("max_errors", -1);
   policy.max_error_rate = node.float_param("max_error_rate", -1);
   policy.quarantine = node.string_param("quarantine");
+  policy.early_end = node.bool_param("early_end");
   if (action == Action::kQuarantine && policy.quarantine.empty()) {
     Status status = invalid_argument(node.op().name, ": ", action_param,
                                      "='quarantine' must come with quarantine=<file>");
@@ -153,6 +156,13 @@ FailedRow failed_row(const Status& error) {
 
 void set_failed_row(Status& error, FailedRow row) {
   error.edit().input = std::make_shared<const FailedRow>(std::move(row));
+}
+
+Status ending_source(Status error) {
+  FailedRow row = failed_row(error);
+  row.ends_source = true;
+  set_failed_row(error, std::move(row));
+  return error;
 }
 
 Status losing(Status error, const Amount& lost) {

@@ -22,6 +22,8 @@ struct OnError {
   std::int64_t max_errors = -1;  // then TooManyErrors; -1: no limit
   double max_error_rate = -1;    // of rows that left, from the 100th on
   std::string quarantine;        // file for kQuarantine
+  bool early_end = false;        // also what ends its source
+  bool warns = false;            // of each element left out
 
   bool skips() const { return action == Action::kSkip || action == Action::kQuarantine; }
 
@@ -37,15 +39,18 @@ struct FailedRow {
   Chunk input;                            // the failing stage's, for quarantine; empty: not known
   Amount lost{1, 1};                      // rows of that stage's input; none: it stands for no row
   std::shared_ptr<CountedError> counted;  // by the run's audit
+  bool ends_source = false;               // the source gives no more, though it was not at its end
 };
 FailedRow failed_row(const Status& error);
 void set_failed_row(Status& error, FailedRow row);
+// `error`, after which the source gives no more: leaving it out would lose all that follows.
+Status ending_source(Status error);
 // `error`, with what is lost with it.
 Status losing(Status error, const Amount& lost);
 
 // One element that did not get through.
 struct AuditEntry {
-  std::string outcome;  // "skipped", "failed", "dropped"
+  std::string outcome;  // "skipped", "failed", "dropped"; "ended early": a source, with no weight
   Status why;
   std::int64_t weight = 1;  // source rows
 };

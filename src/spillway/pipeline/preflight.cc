@@ -45,7 +45,10 @@ void set_policy(const Node& node, std::vector<Value>& params, std::string_view a
 Result<NodePtr> without_failed(const NodePtr& input) {
   const OperatorDef* const op = find_operator("on_error");
   std::vector<Value> params(op->params.size());
-  params[0] = std::string("skip");
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    if (op->params[i].name == "action") params[i] = std::string("skip");
+    if (op->params[i].name == "early_end") params[i] = true;
+  }
   return Node::make(*op, std::move(params), {input}, input->line());
 }
 

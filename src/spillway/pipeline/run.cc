@@ -10,6 +10,8 @@ namespace spillway {
 namespace {
 
 constexpr std::size_t kMostEntries = 10'000;
+constexpr std::size_t kMoreOfSources = 1'000;  // that ended early: never lost among the others
+constexpr std::int64_t kMostWarnings = 100;
 
 thread_local const AccountPtr* user_code_account = nullptr;
 
@@ -168,12 +170,31 @@ std::int64_t Run::record(AuditEntry entry, std::int64_t old) {
     entries_[static_cast<std::size_t>(old)] = std::move(entry);
     return old;
   }
-  if (entries_.size() >= kMostEntries) {
+  const bool of_source = entry.outcome == "ended early";
+  if (entries_.size() >= kMostEntries + (of_source ? kMoreOfSources : 0)) {
     ++entries_lost_;
     return -1;
   }
   entries_.push_back(std::move(entry));
   return std::ssize(entries_) - 1;
+}
+
+void Run::warn(Warned what, std::string text) {
+  const MutexLock lock(mutex_);
+  if (what == Warned::kElement && ++warned_ > kMostWarnings) {
+    if (warned_ > kMostWarnings + 1) return;
+    text =
+        "further elements that are left out in this pass bring no warning; the dataset's audit()"
+        " names them";
+  }
+  warnings_.push_back(std::move(text));
+  has_warnings_ = true;
+}
+
+std::vector<std::string> Run::take_warnings() {
+  const MutexLock lock(mutex_);
+  has_warnings_ = false;
+  return std::exchange(warnings_, {});
 }
 
 std::vector<AuditEntry> Run::entries() const {

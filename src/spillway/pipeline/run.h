@@ -70,6 +70,13 @@ class Run : public std::enable_shared_from_this<Run> {
   // Keeps an entry for the audit, in the place of entry `old` if that is not negative. Its number,
   // or -1 when there are too many.
   std::int64_t record(AuditEntry entry, std::int64_t old = -1);
+  // What the front shall warn of on its consumer's thread. Of warnings of elements, of which there
+  // may be any number, the first hundred are kept.
+  enum class Warned : std::uint8_t { kElement, kSource };
+  void warn(Warned what, std::string text);
+  bool has_warnings() const { return has_warnings_; }
+  std::vector<std::string> take_warnings();
+
   std::vector<AuditEntry> entries() const;
   std::int64_t entries_lost() const;
 
@@ -92,6 +99,9 @@ class Run : public std::enable_shared_from_this<Run> {
   mutable Mutex mutex_;
   std::vector<AuditEntry> entries_ SW_GUARDED_BY(mutex_);  // bounded
   std::int64_t entries_lost_ SW_GUARDED_BY(mutex_) = 0;
+  std::vector<std::string> warnings_ SW_GUARDED_BY(mutex_);  // not shown yet
+  std::int64_t warned_ SW_GUARDED_BY(mutex_) = 0;            // of elements
+  std::atomic<bool> has_warnings_{false};                    // whether warnings_ has any
   std::unordered_map<std::string, std::shared_ptr<Quarantine>> quarantines_ SW_GUARDED_BY(mutex_);
   std::deque<Nested> nested_ SW_GUARDED_BY(mutex_);
   std::unordered_map<std::string_view, Nested*> nested_by_name_ SW_GUARDED_BY(mutex_);

@@ -10,6 +10,7 @@
 
 #include "spillway/base/bytes.h"
 #include "spillway/io/regular_file.h"
+#include "spillway/pipeline/disk_failure.h"
 #include "spillway/tensor/row_bytes.h"
 
 namespace spillway {
@@ -20,9 +21,8 @@ constexpr std::size_t kListed = 64;  // shards at a time; each takes about 1 KiB
 
 Status write_error(const std::string& path) {
   const int why = errno;
-  Status status = file_error(path, why);
-  if (why == ENOSPC || why == EDQUOT) status.edit().type = "DiskFull";
-  return status;
+  Status status = write_failure("cannot write", path, why);
+  return is_disk_failure(status) ? status : file_error(path, why);
 }
 
 // A file that is open for writing at its end.
@@ -86,13 +86,18 @@ Status no_folder(const std::string& path) {
   return status;
 }
 
+Status folder_error(const std::string& path, int why) {
+  Status status = write_failure("cannot make the folder", path, why);
+  return is_disk_failure(status) ? status : file_error(path, why);
+}
+
 Status make_folder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   std::error_code ignored;
   if (!error || std::filesystem::is_directory(path, ignored)) return {};
   return error.value() == ENOTDIR || error.value() == EEXIST ? no_folder(path)
-                                                             : file_error(path, error.value());
+                                                             : folder_error(path, error.value());
 }
 
 // Only what such a run consists of: nothing of the user's is lost where a folder is shared.

@@ -23,6 +23,36 @@ bool is_elements_fault(const Status& error) {
          error.info().type == "ElementTooLarge";
 }
 
+// "map#1, written at In[5] line 7": where an error came from.
+std::string place_of(const ErrorInfo& info) {
+  return info.stage + (info.line.empty() ? "" : ", written at " + info.line);
+}
+
+std::string elements(std::int64_t count) {
+  return std::to_string(count) + (count == 1 ? " element" : " elements");
+}
+
+std::string early_end_of(const ErrorInfo& info) {
+  const std::string after = info.index < 0 ? "" : " after " + elements(info.index);
+  return "ended early" + after + ", what would have followed is missing: " + info.message;
+}
+
+// What a policy that skips elements does with one whose source gives no more.
+void refuse_early_end(Status& error) {
+  if (error.info().type == "SourceEndedEarly") return;
+  ErrorInfo info = error.info();
+  const std::string after = info.index < 0 ? "" : " after " + elements(info.index);
+  info.message = "the source ended early" + after +
+                 ": it failed and gives no more, so leaving out this element would leave out all " +
+                 "that should follow. Mend what failed (in a generator, catch the error and go on "
+                 "with the next element), or say early_end=True beside on_error if the elements so "
+                 "far are enough. The error: " +
+                 info.message;
+  info.type = "SourceEndedEarly";
+  info.code = Code::kDataLoss;
+  error = Status(std::move(info));
+}
+
 // Null: not counted yet. A pipeline run by a function has its own audit: to this one its error is
 // the function's.
 CountedError* counted_in(const Run& run, const Status& error) {
@@ -76,14 +106,47 @@ bool Stage::settle(Status& error) {
   const bool minds_all = node_->op().name == "on_error" || node_->op().name == "ignore_errors";
   if (!own && !minds_all) return false;
   if (mutant("error_dropped")) return true;
+  if (own && failed_row(error).ends_source) {
+    ErrorInfo info = error.info();
+    info.message = "the source " + early_end_of(info);
+    run_.record({"ended early", Status(std::move(info)), 0});
+  }
   const bool skipped = is_skipped(error);
   count(error, skipped);
+  if (skipped) warn_of(error);
   return skipped;
+}
+
+void Stage::warn_of(const Status& error) const {
+  const ErrorInfo& info = error.info();
+  if (failed_row(error).ends_source) {
+    run_.warn(Run::Warned::kSource, place_of(info) + ": the source " + early_end_of(info));
+  } else if (policy_.warns) {
+    const std::string index = info.index < 0 ? "" : " " + std::to_string(info.index);
+    run_.warn(Run::Warned::kElement,
+              name_ + " left out element" + index + " of " + place_of(info) + ": " + info.message);
+  }
+}
+
+void Stage::ended_after(const Status& error) {
+  ErrorInfo info = error.info();
+  info.message =
+      "the source met its end right after an element that failed: if that ended it, "
+      "what would have followed is missing. The error: " +
+      info.message;
+  Status status(std::move(info));
+  stamp(status, -1);
+  run_.warn(Run::Warned::kSource, place_of(status.info()) + ": " + status.info().message);
+  run_.record({"ended early", std::move(status), 0});
 }
 
 // Whether the policy lets it go. If not, `error` says why.
 bool Stage::is_skipped(Status& error) {
   if (!policy_.skips() || error.kind() == ErrorKind::kBug || !is_elements_fault(error)) {
+    return false;
+  }
+  if (failed_row(error).ends_source && !policy_.early_end) {
+    refuse_early_end(error);
     return false;
   }
   const std::int64_t errors = ++errors_;

@@ -88,12 +88,16 @@ class Stage {
   // the stage that failed, whichever stage settles it. True: go on with the next row. False: hand
   // `error` on (it may have become TooManyErrors).
   bool settle(Status& error);
+  // The source met its end right after `error`, after which it might have gone on: perhaps it ended
+  // early. Said in the audit, and as a warning.
+  void ended_after(const Status& error);
   // Counts input rows as dropped, with an entry that says why.
   void drop(const Amount& rows, std::string_view why, std::string origin = "");
 
  private:
   bool is_skipped(Status& error);
   void count(Status& error, bool skipped);
+  void warn_of(const Status& error) const;
 
   Run& run_;
   const NodePtr node_;

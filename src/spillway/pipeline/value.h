@@ -75,6 +75,8 @@ inline constexpr ParamDef kPolicyParams[] = {
     {"max_errors", ParamType::kInt, "None", "then TooManyErrors", true},
     {"max_error_rate", ParamType::kFloat, "None", "share of elements, from the 100th on", true},
     {"quarantine", ParamType::kString, "None", "file for on_error='quarantine'", true},
+    {"early_end", ParamType::kBool, "None",
+     "True: a source that fails and gives no more may be skipped, too", true},
 };
 
 // An operator's parameters: its own, then the policy every stage has.

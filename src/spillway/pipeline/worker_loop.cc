@@ -302,7 +302,11 @@ bool WorkerLoop::fill_generator(MessageReader& in) {
   beat.row = -1;
   SW_TEST_POINT("worker has generated rows");
   MessageWriter out;
-  out.add(WorkerVerb::kDone).add(filled.more).add(static_cast<std::uint8_t>(filled.finished));
+  out.add(WorkerVerb::kDone)
+      .add(filled.more)
+      .add(static_cast<std::uint8_t>(filled.finished ? 1
+                                     : filled.unsure ? 2
+                                                     : 0));
   out.add(std::string_view(generator_->last_file())).add(std::string_view(state));
   Status refused;
   const Chunk made = block.added() > 0 ? block.take(0, block.added()) : Chunk();

@@ -202,6 +202,7 @@ class Adopted(spillway.Dataset):
         max_error_rate: float | None = ...,
         quarantine: str | os.PathLike[str] | None = ...,
         name: str | None = ...,
+        early_end: bool | None = ...,
     ) -> Dataset: ...
     def pad_to_cardinality(
         self, cardinality: Any, mask_key: Any = ..., name: str | None = ..., **policy: Any

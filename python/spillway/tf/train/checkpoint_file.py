@@ -25,6 +25,7 @@ _VERSION = 1
 _HEADER = struct.Struct("<8sII")
 _LONGEST_NAME = 1 << 16
 _STEP = 1 << 20
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def write_atomically(path: str, parts: list[bytes]) -> None:
@@ -41,7 +42,7 @@ def write_atomically(path: str, parts: list[bytes]) -> None:
         os.replace(temporary, path)
     except BaseException as error:
         os.unlink(temporary)
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if isinstance(error, OSError) and error.errno in _FULL:
             raise DiskFull(f"checkpoint: no room for it: {error}", file=path) from error
         raise
     entry = os.open(folder, os.O_RDONLY)

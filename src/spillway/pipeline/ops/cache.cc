@@ -6,6 +6,8 @@
 #include "spillway/memory/activity.h"
 #include "spillway/pipeline/access.h"
 #include "spillway/pipeline/cache_store.h"
+#include "spillway/pipeline/disk_failure.h"
+#include "spillway/pipeline/run.h"
 
 namespace spillway {
 namespace {
@@ -53,7 +55,7 @@ class CacheIterator final : public Iterator {
   Next pull(const Demand& demand) override {
     if (!broken_.ok()) {
       if (std::exchange(broken_told_, true)) return end_of_data();
-      return broken_;
+      return is_position(broken_) ? ending_source(broken_) : broken_;
     }
     if (source_ != nullptr) {
       if (!source_->gone()) {
@@ -66,7 +68,9 @@ class CacheIterator final : public Iterator {
     for (;;) {
       const std::int64_t told = told_before();
       if (!pending_) {
-        if (sink_ != nullptr) SW_RETURN_IF_ERROR(sink_->begin());
+        if (sink_ != nullptr) {
+          if (Status begun = sink_->begin(); !begun.ok()) SW_RETURN_IF_ERROR(without_cache(begun));
+        }
         Next next = input_->next(told > 0 ? Demand{told} : demand);
         if (!next.ok()) {
           if (!is_position(next.error())) return next;
@@ -144,7 +148,11 @@ class CacheIterator final : public Iterator {
       if (!failed.ok()) break;
     }
     // No room for a cache: rows that can be made again need none. Others must be kept.
-    if (!failed.ok() && repeatable_ && failed.kind() == ErrorKind::kResource) sink_.reset();
+    if (!failed.ok() && repeatable_ && failed.kind() == ErrorKind::kResource) {
+      if (!without_cache(failed).ok()) sink_.reset();
+    } else if (!failed.ok()) {
+      failed = without_cache(failed);
+    }
     if (sink_ == nullptr) kept = rows.rows();
     if (kept == 0) return failed;
     pending_.reset();
@@ -159,8 +167,22 @@ class CacheIterator final : public Iterator {
   }
   Status finish() {
     if (sink_ == nullptr) return {};
-    SW_RETURN_IF_ERROR(sink_->finish());
+    if (Status finished = sink_->finish(); !finished.ok()) return without_cache(finished);
     sink_.reset();
+    return {};
+  }
+  // The disk of a cache's file is full or fails: the elements go on without it, and the next pass
+  // tries again. Other errors come back.
+  Status without_cache(const Status& failed) {
+    const std::string path = context_.node().string_param("filename");
+    if (path.empty() || !is_disk_failure(failed)) return failed;
+    sink_.reset();
+    context_.run().warn(
+        Run::Warned::kSource,
+        stage().name() + ", written at " + context_.node().line() + ": " +
+            std::string(failed.message()) +
+            ". The elements go on without the cache, and the partial file was removed: make room "
+            "there or give cache() a path on another disk");
     return {};
   }
 

@@ -128,9 +128,11 @@ class ArrowIterator final : public Iterator {
   }
 
   // An error that stands in an element's place takes what follows in its stream with it.
+  // One that is no file ends early with it.
   Status failed(Status error) {
     if (!is_position(error)) return error;
     note(error);
+    if (source_->file(part_).empty()) error = ending_source(std::move(error));
     ++ordinal_;
     next_part();
     return error;

@@ -427,9 +427,14 @@ class GeneratorIterator final : public Iterator {
             if (error.info().origin.empty()) {
               error.edit().origin = Origin{scope_, position_ - 1}.describe();
             }
+            if (filled.finished) return ending_source(std::move(error));
+            if (filled.unsure) failed_last_ = error;
             return error;
           }
-          if (filled.more == Generator::More::kEnd) return end_of_data();
+          if (filled.more == Generator::More::kEnd) {
+            if (!failed_last_.ok()) stage().ended_after(failed_last_);
+            return end_of_data();
+          }
           continue;
         }
       } else if (shared.finished) {
@@ -475,6 +480,7 @@ class GeneratorIterator final : public Iterator {
     Chunk chunk = item.block->take(item.taken, item.taken + rows)
                       .with_origins(Origins::regular(scope_, position_));
     item.taken += rows;
+    failed_last_ = Status();
     if (item.closed) stats().in.add({-rows, -rows});
     position_ += rows;
     print_ = print_of(chunk, rows - 1);
@@ -493,6 +499,7 @@ class GeneratorIterator final : public Iterator {
   const SharedPtr shared_;
   std::int64_t position_ = 0;
   std::uint64_t print_ = 0;  // of the row before position_
+  Status failed_last_;       // the error before position_, where that was none of a row
 };
 
 constexpr ParamDef kParams[] = {

@@ -42,6 +42,8 @@ extern constexpr OperatorDef ignore_errors_operator{
     .open = [](const OpenContext& context) -> Result<IteratorPtr> {
       OnError policy;
       policy.action = OnError::Action::kSkip;
+      policy.early_end = true;  // as in TensorFlow; a warning says it
+      policy.warns = context.node().bool_param("log_warning");
       SW_RETURN_IF_ERROR(context.stage()->set_policy(std::move(policy)));
       SW_ASSIGN(IteratorPtr input, context.open_input(0));
       return IteratorPtr(std::make_unique<IgnoreErrorsIterator>(context, std::move(input)));

@@ -47,6 +47,8 @@ constexpr ParamDef kParams[] = {
     {"max_errors", ParamType::kInt, "None", "then TooManyErrors", true},
     {"max_error_rate", ParamType::kFloat, "None", "share of elements, from the 100th on", true},
     {"quarantine", ParamType::kString, "None", "file for action='quarantine'", true},
+    {"early_end", ParamType::kBool, "None",
+     "True: a source that fails and gives no more may be skipped, too", true},
 };
 
 }  // namespace

@@ -1,4 +1,6 @@
+#include "spillway/pipeline/disk_failure.h"
 #include "spillway/pipeline/input.h"
+#include "spillway/pipeline/run.h"
 #include "spillway/pipeline/saved_rows.h"
 #include "spillway/pipeline/saving.h"
 
@@ -33,7 +35,7 @@ class SnapshotIterator final : public Iterator {
     if (mode_ == Mode::kUndecided) {
       if (Status decided = decide(); !decided.ok()) {
         over_ = over_ || is_position(decided);
-        return decided;
+        return over_ ? ending_source(std::move(decided)) : decided;
       }
     }
     if (mode_ == Mode::kReading) return read(demand);
@@ -147,6 +149,10 @@ class SnapshotIterator final : public Iterator {
     Saving::Put put = saving_->put(rows, input_->position() - rows.rows(), epoch());
     if (put.error.ok()) return std::optional(std::move(rows));
     saving_.reset();
+    if (is_disk_failure(put.error)) {
+      warn_of(put.error);
+      return std::optional(std::move(rows));
+    }
     if (!is_position(put.error)) {
       // Nothing of it is the rows' fault: they follow when asked for again.
       input_->unread(std::move(rows));
@@ -161,8 +167,21 @@ class SnapshotIterator final : public Iterator {
   Next finish() {
     over_ = true;
     const std::unique_ptr<Saving> done = std::move(saving_);
-    if (done != nullptr) SW_RETURN_IF_ERROR(done->finish(false));
+    if (done == nullptr) return end_of_data();
+    if (Status finished = done->finish(false); is_disk_failure(finished)) {
+      warn_of(finished);
+    } else {
+      SW_RETURN_IF_ERROR(finished);
+    }
     return end_of_data();
+  }
+  // The disk is full or fails: the elements go on, and a later pass tries again.
+  void warn_of(const Status& failed) {
+    context_.run().warn(Run::Warned::kSource,
+                        stage().name() + ", written at " + context_.node().line() + ": " +
+                            std::string(failed.message()) +
+                            ". The elements go on without the snapshot, and what was written of it "
+                            "was removed: make room there or give snapshot() another path");
   }
 
   const OpenContext context_;
