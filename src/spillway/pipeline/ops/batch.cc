@@ -3,6 +3,7 @@
 
 #include "spillway/base/bytes.h"
 #include "spillway/pipeline/access.h"
+#include "spillway/pipeline/dropped_rows.h"
 #include "spillway/pipeline/input.h"
 #include "spillway/pipeline/row_gatherer.h"
 
@@ -95,8 +96,10 @@ class BatchIterator final : public Iterator {
       if (batch.rows() == size_) return finish(batch);
       Next next = input_.next(wish(demand, batch.rows()));
       if (!next.ok()) {
-        if (is_position(next.error())) drop(batch.amount(), kWithFailed);
-        return next;
+        if (!is_position(next.error())) return next;
+        drop(batch.amount(), kWithFailed);
+        return naming_dropped(std::move(next).status(), stage(), batch.rows(),
+                              input_.position() - 1 - batch.rows(), false);
       }
       if (!next.value()) return remainder(batch);
       const Chunk& rows = *next.value();
@@ -212,7 +215,10 @@ class BatchIterator final : public Iterator {
 
   // The error of one row, of `weight`, with which all rows of its batch are lost.
   Status failed(Status error, const Amount& batch, std::int64_t weight) {
-    drop(batch - Amount{1, weight}, kWithFailed);
+    const Amount others = batch - Amount{1, weight};
+    drop(others, kWithFailed);
+    error = naming_dropped(std::move(error), stage(), others.rows, input_.position() - batch.rows,
+                           true);
     return losing(std::move(error), {1, weight});
   }
 

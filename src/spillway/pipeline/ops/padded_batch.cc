@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "spillway/base/bytes.h"
+#include "spillway/pipeline/dropped_rows.h"
 #include "spillway/pipeline/input.h"
 #include "spillway/pipeline/row_gatherer.h"
 
@@ -260,8 +261,11 @@ class PaddedBatchIterator final : public Iterator {
     while (rows_ < size_) {
       Next next = input_.next(piece.with_rows(size_ - rows_));
       if (!next.ok()) {
-        if (is_position(next.error())) drop(done_with(), kWithFailed);
-        return next;
+        if (!is_position(next.error())) return next;
+        const std::int64_t others = rows_;
+        drop(done_with(), kWithFailed);
+        return naming_dropped(std::move(next).status(), stage(), others,
+                              input_.position() - 1 - others, false);
       }
       if (!next.value()) break;
       rows_ += next.value()->rows();
@@ -277,7 +281,10 @@ class PaddedBatchIterator final : public Iterator {
       Status error = std::move(row).status();
       if (!is_position(error)) return error;
       const Amount one = pieces_[0].amount(1);
-      drop(done_with() - one, kWithFailed);
+      const Amount others = done_with() - one;
+      drop(others, kWithFailed);
+      error = naming_dropped(std::move(error), stage(), others.rows,
+                             input_.position() - 1 - others.rows, true);
       return losing(std::move(error), one);
     }
     use(done_with());
