@@ -69,6 +69,11 @@ def run(
 
 
 def imported(cache: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Without a command: the program that ran there is started again, and imports us."""
+    script = cache / "train.py"
+    if not command and script.exists():
+        script.write_text("import spillway\n")
+        command = (sys.executable, str(script))
     return subprocess.run(
         command or IMPORT,
         env=environment(cache),
@@ -101,6 +106,55 @@ def test_the_next_import_tells_in_three_lines_and_only_once(dead: Path) -> None:
     assert lines[1].startswith("  memory: pipelines held ")
     assert "cause:" in lines[2]
     assert imported(dead).stderr == ""
+
+
+def test_another_program_is_not_told(dead: Path) -> None:
+    assert imported(dead, *IMPORT).stderr == ""
+    other = dead / "other"
+    other.mkdir()
+    (other / "train.py").write_text("import spillway\n")
+    assert imported(dead, sys.executable, str(other / "train.py")).stderr == ""
+    assert "map#1 (work)" in imported(dead).stderr
+    assert imported(dead).stderr == ""
+
+
+def test_a_death_between_two_elements_names_the_last_one_and_its_file(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.txt").write_text("x\n" * 30)
+    done = run(
+        tmp_path,
+        f"""\
+        import os, signal
+        import spillway.tf as tf
+
+        files = tf.data.TextLineDataset({[str(tmp_path / f"{name}.txt") for name in "ab"]})
+        for i, line in enumerate(files.map(lambda x: x)):
+            if i == 41:
+                os.kill(os.getpid(), signal.SIGKILL)
+        """,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    (first, *_) = imported(tmp_path).stderr.splitlines()
+    assert "it was in your own code, after element 41 of map#1" in first
+    assert "train.py:5" in first and first.endswith(f"from {tmp_path}/b.txt"), first
+    shown = imported(tmp_path, sys.executable, "-m", "spillway", "postmortem").stdout
+    assert "what it was at: your own code, after element 41 of map#1" in shown
+
+
+def test_a_death_behind_a_pass_names_no_element(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        """\
+        import os, signal
+        import spillway as sw
+
+        open_pass = iter(sw.Dataset.range(3))
+        list(sw.Dataset.range(30))
+        os.kill(os.getpid(), signal.SIGKILL)
+        """,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert "your own code, between two elements" in imported(tmp_path).stderr
 
 
 def test_the_command_shows_it_whole(dead: Path) -> None:

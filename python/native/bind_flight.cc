@@ -198,6 +198,9 @@ nb::dict record_dict(const FlightRecord& record) {
   out["last_seen"] = record.last_seen;
   out["oom_kills"] = record.oom_kills;
   out["open"] = record.open;
+  out["handed"] = record.handed;
+  out["handed_by"] = text_object(record.handed_by);
+  out["handed_file"] = text_object(record.handed_file);
   out["reports"] = record.reports;
   out["report"] = text_object(record.report);
   out["report_ago"] = record.report_ago;
@@ -292,12 +295,12 @@ void bind_flight(nb::module_& m) {
   m.def("flight_path", [] { return text_object(flight_path()); });
   m.def(
       "take_dead_flight",
-      [](const std::string& folder) -> nb::object {
-        const auto dead = take_dead_flight(folder);
+      [](const std::string& folder, const std::string& program) -> nb::object {
+        const auto dead = take_dead_flight(folder, program);
         if (!dead) return nb::none();
         return nb::make_tuple(record_dict(dead->record), dead->others);
       },
-      nb::arg("folder"));
+      nb::arg("folder"), nb::arg("program") = "");
   m.def(
       "last_flight",
       [](const std::string& folder) -> nb::object {

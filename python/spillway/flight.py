@@ -42,7 +42,10 @@ def folder() -> str | None:
 
 
 def look() -> None:
-    """Says in three lines what a process did that died here; only once. Cheap where none did."""
+    """Says in three lines what this program, or notebook, did when it died; only once.
+
+    Other programs are told when they run again. Cheap where none died.
+    """
     where = folder()
     if where is None:
         return
@@ -53,7 +56,7 @@ def look() -> None:
     if found:
         from spillway import flight_report
 
-        flight_report.tell(where)
+        flight_report.tell(where, _program())
 
 
 def begin() -> None:
@@ -112,7 +115,8 @@ def _prepare_stacks() -> None:
 def _program() -> str:
     notebook = os.environ.get("JPY_SESSION_NAME", "") if "ipykernel" in sys.modules else ""
     main: Any = sys.modules.get("__main__")
-    return notebook or getattr(main, "__file__", None) or " ".join(sys.argv[:1]) or "python"
+    path = notebook or getattr(main, "__file__", None)
+    return os.path.abspath(path) if path else " ".join(sys.argv[:1]) or "python"
 
 
 def _remove_at_the_end_of_a_child() -> None:

@@ -51,7 +51,7 @@ class Postmortem:
     def three_lines(self) -> str:
         """The short form that an import prints."""
         facts = self._facts
-        running = str(self.tasks[0]) if self.tasks else "your own code, between two elements"
+        running = str(self.tasks[0]) if self.tasks else self._between()
         more = f", and {len(self.tasks) - 1} more" if len(self.tasks) > 1 else ""
         return "\n".join(
             [
@@ -60,6 +60,17 @@ class Postmortem:
                 f"  memory: {self._holding()}",
                 f"  {self.cause}; more with sw.postmortem() or `spillway postmortem`",
             ]
+        )
+
+    def _between(self) -> str:
+        """What was handed on last, where only the user's own code ran."""
+        element = self._facts.get("handed", -1)
+        if element < 0:
+            return "your own code, between two elements"
+        file = printable(self._facts["handed_file"])
+        by = printable(self._facts["handed_by"]) or "a pipeline"
+        return f"your own code, after element {element} of {by}" + (
+            f", from {file}" if file else ""
         )
 
     def _holding(self) -> str:
@@ -86,7 +97,7 @@ class Postmortem:
             f"on {printable(facts['host'])} with {printable(facts['interpreter'])}",
             f"  {self.cause}",
             "",
-            "what it was at:" if self.tasks else "what it was at: your own code",
+            "what it was at:" if self.tasks else f"what it was at: {self._between()}",
         ]
         lines += [f"  {task}" for task in self.tasks]
         lines += ["", "memory: " + self._holding(), *_chart(self.memory)]
@@ -133,9 +144,9 @@ def postmortem() -> Postmortem:
     return Postmortem(None, text)
 
 
-def tell(where: str) -> None:
-    """Prints three lines for a record that nobody was told of yet."""
-    found: Any = _native.take_dead_flight(where)
+def tell(where: str, program: str = "") -> None:
+    """Prints three lines for a record that nobody was told of yet; with `program` of that one."""
+    found: Any = _native.take_dead_flight(where, program)
     if found is None:
         return
     facts, others = found

@@ -60,6 +60,19 @@ void* private_memory(void* at, int more) {
               0);
 }
 
+// Text that has its place, ended by a zero where there is room.
+template <std::size_t N>
+void put_words(std::array<std::atomic<std::uint64_t>, N>& words, std::string_view text) {
+  for (auto& word : words) {
+    std::uint64_t bytes = 0;
+    const std::size_t some = std::min(text.size(), sizeof(bytes));
+    std::memcpy(&bytes, text.data(), some);
+    text.remove_prefix(some);
+    word.store(bytes, std::memory_order_relaxed);
+    if (some < sizeof(bytes)) break;
+  }
+}
+
 }  // namespace
 
 Board& Board::process() {
@@ -131,9 +144,35 @@ bool Board::forget_texts() {
   }
   for (flight::Text& text : here->texts) text.size.store(0, kRelaxed);
   for (auto& each : longest_) each = 0;
+  here->header.handed.run.store(0, kRelaxed);
   texts_ = 1;
   ++generation_;
   return true;
+}
+
+std::atomic<std::int64_t>* Board::note_handed(const void* run, std::uint32_t text,
+                                              std::int64_t element, std::string_view file) {
+  Region* const here = made();
+  if (here == nullptr || forked()) return nullptr;
+  flight::Handed& handed = here->header.handed;
+  constexpr std::size_t kRoom = sizeof handed.file;
+  if (file.size() > kRoom) file.remove_prefix(file.size() - kRoom);
+  // A reader who sees no size sees a record that was just being written.
+  handed.size.store(0, kRelease);
+  handed.text.store(text, kRelease);
+  handed.element.store(element, kRelease);
+  const auto size = static_cast<std::uint32_t>(file.size());
+  put_words(handed.file, file);
+  handed.size.store(size, kRelease);
+  handed.run.store(reinterpret_cast<std::uintptr_t>(run), kRelease);
+  return &handed.element;
+}
+
+void Board::forget_handed(const void* run) {
+  Region* const here = made();
+  if (here == nullptr || forked()) return;
+  auto mine = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(run));
+  here->header.handed.run.compare_exchange_strong(mine, 0);
 }
 
 std::int64_t Board::longest_ns(std::uint32_t text) const {
@@ -181,14 +220,7 @@ void Doing::detail(std::string_view path) {
   if (level_ == nullptr) return;
   constexpr std::size_t kRoom = flight::kDetailWords * sizeof(std::uint64_t);
   if (path.size() > kRoom) path.remove_prefix(path.size() - kRoom);
-  for (auto& word : place.thread->detail) {
-    std::uint64_t bytes = 0;
-    const std::size_t some = std::min(path.size(), sizeof(bytes));
-    std::memcpy(&bytes, path.data(), some);
-    path.remove_prefix(some);
-    word.store(bytes, kRelaxed);
-    if (some < sizeof(bytes)) break;
-  }
+  put_words(place.thread->detail, path);
 }
 
 std::uint32_t Doing::current_text() {

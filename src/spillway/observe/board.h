@@ -40,6 +40,13 @@ class Board {
   // Changes when texts are forgotten.
   std::uint32_t generation() const { return generation_.load(std::memory_order_relaxed); }
 
+  // What `run` handed on last; the place where the number of the next element of the same chunk
+  // goes, null where nothing is recorded.
+  std::atomic<std::int64_t>* note_handed(const void* run, std::uint32_t text, std::int64_t element,
+                                         std::string_view file);
+  // `run` is over: nobody is between two elements of it.
+  void forget_handed(const void* run);
+
   // The longest call of a stage so far, by the watchdog's looks.
   std::int64_t longest_ns(std::uint32_t text) const;
   void note_lasted(std::uint32_t text, std::int64_t ns);

@@ -28,6 +28,7 @@ constexpr std::string_view kEnding = ".flight";
 constexpr std::string_view kUnready = ".new";
 constexpr const char* kLast = "last";
 constexpr std::size_t kMostLooked = 1024;
+constexpr std::size_t kMostWaiting = 16;  // records of programs that were not run again
 constexpr std::int64_t kDayS = 86'400;
 
 class Fd {
@@ -223,6 +224,12 @@ std::optional<Dead> look_at(int folder, const std::string& name) {
   return Dead{name, std::move(file), std::move(found)};
 }
 
+// A long name is cut to its room in the record.
+bool is_of(const FlightRecord& record, std::string_view program) {
+  return program.empty() ||
+         record.program == program.substr(0, sizeof(flight::Header::program) - 1);
+}
+
 std::vector<std::string> records_in(int folder) {
   std::vector<std::string> names;
   Fd again(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -298,16 +305,24 @@ std::string flight_path() {
   return current().path;
 }
 
-std::optional<DeadFlight> take_dead_flight(const std::string& folder) {
+std::optional<DeadFlight> take_dead_flight(const std::string& folder, const std::string& program) {
   auto opened = open_folder(folder);
   if (!opened.ok()) return std::nullopt;
   const int at = opened.value().get();
   std::vector<Dead> dead;
+  std::vector<Dead> waiting;  // of other programs
   for (const std::string& name : records_in(at)) {
-    if (auto found = look_at(at, name)) dead.push_back(std::move(*found));
+    auto found = look_at(at, name);
+    if (!found) continue;
+    (is_of(found->record, program) ? dead : waiting).push_back(std::move(*found));
+  }
+  const auto newest = [](const Dead& each) { return -each.record.last_seen; };
+  std::ranges::sort(dead, {}, newest);
+  std::ranges::sort(waiting, {}, newest);
+  for (std::size_t i = kMostWaiting; i < waiting.size(); ++i) {
+    unlinkat(at, waiting[i].name.c_str(), 0);
   }
   if (dead.empty()) return std::nullopt;
-  std::ranges::sort(dead, {}, [](const Dead& each) { return -each.record.last_seen; });
   for (std::size_t i = 1; i < dead.size(); ++i) unlinkat(at, dead[i].name.c_str(), 0);
   // Whoever moves it tells of it.
   if (renameat(at, dead[0].name.c_str(), at, kLast) != 0) return std::nullopt;

@@ -33,7 +33,9 @@ struct DeadFlight {
   FlightRecord record;
   int others = 0;
 };
-std::optional<DeadFlight> take_dead_flight(const std::string& folder);
+// With `program` only those that say so of themselves: others' wait for theirs.
+std::optional<DeadFlight> take_dead_flight(const std::string& folder,
+                                           const std::string& program = "");
 // The one that was found last.
 Result<FlightRecord> last_flight(const std::string& folder);
 

@@ -53,6 +53,16 @@ struct Thread {
 };
 static_assert(sizeof(Thread) == 384);
 
+// What was handed on last: to whoever asks for elements, who is then in code of his own.
+struct Handed {
+  std::atomic<std::uint64_t> run;                   // tells runs apart; 0: nothing
+  std::atomic<std::uint32_t> text;                  // of the last stage
+  std::atomic<std::uint32_t> size;                  // of `file`
+  std::atomic<std::int64_t> element;                // its number in the pass
+  std::array<std::atomic<std::uint64_t>, 32> file;  // the end of its path
+};
+static_assert(sizeof(Handed) == 280);
+
 struct Text {
   std::atomic<std::uint32_t> size;
   std::array<char, 252> bytes;
@@ -98,7 +108,8 @@ struct Header {
   std::uint32_t spare;
   std::atomic<std::int64_t> reported_ns;  // when
   std::array<char, 2048> report;          // the last one
-  std::array<char, 800> reserve;
+  Handed handed;
+  std::array<char, 520> reserve;
 };
 static_assert(sizeof(Header) == 4096);
 

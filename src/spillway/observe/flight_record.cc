@@ -130,6 +130,16 @@ Result<FlightRecord> read_flight_record(std::span<const std::byte> bytes) {
                        std::min<std::size_t>(in.get<std::uint32_t>(offsetof(Header, reported)),
                                              sizeof(Header::report)));
   out.report_ago = seconds_between(in.get<std::int64_t>(offsetof(Header, reported_ns)), seen);
+  const std::size_t handed = offsetof(Header, handed);
+  if (in.get<std::uint64_t>(handed + offsetof(flight::Handed, run)) != 0) {
+    out.handed = std::max<std::int64_t>(
+        -1, in.get<std::int64_t>(handed + offsetof(flight::Handed, element)));
+    out.handed_by = text_at(in, in.get<std::uint32_t>(handed + offsetof(flight::Handed, text)));
+    out.handed_file = in.text(
+        handed + offsetof(flight::Handed, file),
+        std::min<std::size_t>(in.get<std::uint32_t>(handed + offsetof(flight::Handed, size)),
+                              sizeof(flight::Handed::file)));
+  }
   for (std::size_t t = 0; t < flight::kThreads; ++t) {
     read_thread(in, offsetof(Region, threads) + t * sizeof(Thread), seen, out);
   }

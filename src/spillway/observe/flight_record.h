@@ -40,6 +40,10 @@ struct FlightRecord {
     std::int64_t oom_kills = -1;
     std::vector<Holder> holders;
   };
+  // The element that was handed on last; -1: there was none, or its pass is over.
+  std::int64_t handed = -1;
+  std::string handed_by;    // the pipeline's last stage
+  std::string handed_file;  // what it was read from; empty: not known
   std::int64_t pid = 0;
   std::uint64_t start_ticks = 0;
   std::uint64_t pid_namespace = 0;

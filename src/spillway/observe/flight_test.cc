@@ -40,10 +40,10 @@ class Flight : public ::testing::Test {
   }
 
   // Leaves a record of a process that was killed in the middle of a map.
-  void leave_record() const {
+  void leave_record(const std::string& program = "train.py") const {
     EXPECT_EXIT(
         {
-          const Status begun = begin_flight(folder_, {"train.py", "python", "/group", 3});
+          const Status begun = begin_flight(folder_, {program, "python", "/group", 3});
           if (!begun.ok()) std::abort();
           const Doing call(Phase::kFunction, stage_text("map#1", "decode", "train.py:7"), 0, 40,
                            nullptr);
@@ -76,6 +76,51 @@ TEST_F(Flight, WhatAKilledProcessWasAtIsFoundOnce) {
   const auto last = last_flight(folder_);
   ASSERT_TRUE(last.ok());
   EXPECT_EQ(last.value().tasks.size(), 1U);
+}
+
+TEST_F(Flight, TheRecordOfAnotherProgramWaitsForItsOwn) {
+  leave_record();
+  EXPECT_FALSE(take_dead_flight(folder_, "eval.py"));
+  EXPECT_FALSE(take_dead_flight(folder_, "train.pyc"));
+  const auto found = take_dead_flight(folder_, "train.py");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->record.program, "train.py");
+  const std::string lengthy(600, 'x');
+  leave_record(lengthy);
+  EXPECT_TRUE(take_dead_flight(folder_, lengthy));
+  for (int i = 0; i < 20; ++i) leave_record();
+  EXPECT_FALSE(take_dead_flight(folder_, "eval.py"));
+  const auto last = take_dead_flight(folder_, "train.py");
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->others, 15) << "more than sixteen are not kept";
+}
+
+TEST_F(Flight, TheElementHandedOnLastIsToldUntilItsPassIsOver) {
+  const auto dies = [&](bool over) {
+    EXPECT_EXIT(
+        {
+          if (!begin_flight(folder_, {"train.py", "python", "/group", 3}).ok()) std::abort();
+          Board& board = Board::process();
+          const int run = 0;
+          board.region()->header.open = 1;
+          const std::string path = std::string(300, 'd') + "/a.csv";
+          auto* element = board.note_handed(&run, stage_text("map#1", "", "train.py:7"), 5, path);
+          element->store(8);
+          if (over) board.forget_handed(&run);
+          raise(SIGKILL);
+        },
+        ::testing::KilledBySignal(SIGKILL), "");
+    return take_dead_flight(folder_);
+  };
+  const auto between = dies(false);
+  ASSERT_TRUE(between);
+  EXPECT_EQ(between->record.handed, 8);
+  EXPECT_EQ(between->record.handed_by, "map#1, train.py:7");
+  EXPECT_EQ(between->record.handed_file.size(), 256U) << "the end of a long path";
+  EXPECT_TRUE(between->record.handed_file.ends_with("dd/a.csv"));
+  const auto behind = dies(true);
+  ASSERT_TRUE(behind);
+  EXPECT_EQ(behind->record.handed, -1);
 }
 
 TEST_F(Flight, OnlyTheNewestIsKept) {

@@ -51,6 +51,8 @@ void Consumer::close() {
 
 // What the pass holds: generators, files, threads, guarantees. Its numbers stay.
 void Consumer::release() {
+  told_ = nullptr;
+  Board::process().forget_handed(run_.get());
   run_->request_stop();
   ahead_.reset();
   input_.reset();
@@ -94,6 +96,9 @@ Next Consumer::next() {
   const Chunk& chunk = *next.value();
   chunk_rows_ = chunk.rows();
   chunk_origins_ = chunk.origins();
+  const Origin first = chunk_origins_.at(0);
+  told_ = Board::process().note_handed(run_.get(), text_of(*run_->stages().back()), position_,
+                                       first.scope == nullptr ? "" : first.scope->file);
   if (structure_ == nullptr) structure_ = chunk.structure();
   // Grow towards a millisecond's worth, also where a filter leaves fewer rows than were asked for;
   // shrink when one pull takes much longer.

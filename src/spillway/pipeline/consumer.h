@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -28,7 +29,10 @@ class Consumer {
   // The next rows. All rows of a chunk count as handed out when the next one is asked for; until
   // then handed_out() says how many were. At the end all that the pass held is given back.
   Next next();
-  void handed_out(std::int64_t rows_of_this_chunk) { handed_ = rows_of_this_chunk; }
+  void handed_out(std::int64_t rows_of_this_chunk) {
+    handed_ = rows_of_this_chunk;
+    if (told_ != nullptr) told_->store(position_ + handed_ - 1, std::memory_order_relaxed);
+  }
 
   // Sealed and bound to the pipeline's hash (sealed_state.h). Of what was handed out; may be called
   // at any time.
@@ -68,8 +72,9 @@ class Consumer {
   std::int64_t position_ = 0;   // positions before the chunk being handed out
   std::int64_t delivered_ = 0;  // source rows
   Origins chunk_origins_;
-  std::int64_t left_at_ = 0;  // when the last next() returned
-  std::int64_t away_ns_ = 0;  // between them, in all
+  std::atomic<std::int64_t>* told_ = nullptr;  // of each row; null: nobody looks
+  std::int64_t left_at_ = 0;                   // when the last next() returned
+  std::int64_t away_ns_ = 0;                   // between them, in all
   const std::int64_t begun_cpu_ns_;
   std::int64_t stopped_ns_ = 0;  // 0: goes on
   std::int64_t stopped_cpu_ns_ = 0;
