@@ -1,5 +1,6 @@
 # Tests beside their code that are not an operator's.
 spillway_test(base/few_test.cc)
+spillway_test(base/interrupt_test.cc)
 spillway_test(base/parse_number_test.cc)
 spillway_test(base/thread_test.cc)
 spillway_test(front/dataset_test.cc)

@@ -11,11 +11,17 @@ namespace {
 constexpr std::int64_t kAskEveryNs = 20'000'000;
 thread_local InterruptScope::Poll thread_poll = nullptr;
 thread_local std::int64_t asked_at = 0;
+thread_local std::atomic<bool>* thread_work = nullptr;
 
 }  // namespace
 
-InterruptScope::InterruptScope(Poll poll) : before_(std::exchange(thread_poll, poll)) {}
-InterruptScope::~InterruptScope() { thread_poll = before_; }
+InterruptScope::InterruptScope(Poll poll)
+    : before_(std::exchange(thread_poll, poll)),
+      work_before_(std::exchange(thread_work, poll == nullptr ? nullptr : &abandoned_)) {}
+InterruptScope::~InterruptScope() {
+  thread_poll = before_;
+  thread_work = work_before_;
+}
 
 bool interrupted(std::int64_t now) {
   if (thread_poll == nullptr || now - asked_at < kAskEveryNs) return false;
@@ -23,6 +29,24 @@ bool interrupted(std::int64_t now) {
   asked_at = now;
   return thread_poll();
 }
+
+bool given_up() {
+  const std::atomic<bool>* const work = thread_work;
+  return work != nullptr && work->load(std::memory_order_relaxed);
+}
+
+bool abandoned() {
+  std::atomic<bool>* const work = thread_work;
+  if (work == nullptr) return false;
+  if (work->load(std::memory_order_relaxed)) return true;
+  if (!interrupted()) return false;
+  work->store(true, std::memory_order_relaxed);
+  return true;
+}
+
+std::atomic<bool>* work_at_hand() { return thread_work; }
+HelperScope::HelperScope(std::atomic<bool>* work) : before_(std::exchange(thread_work, work)) {}
+HelperScope::~HelperScope() { thread_work = before_; }
 
 bool interrupted() { return thread_poll != nullptr && interrupted(now_ns()); }
 

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace spillway {
 
 // Ctrl-C while a thread waits inside the engine: the front sets a question for the thread, waits
-// ask it now and then, and a yes makes them return kCancelled with nothing lost.
+// ask it now and then, and a yes makes them return kCancelled with nothing lost. A null question
+// hides the one outside.
 class InterruptScope {
  public:
   using Poll = bool (*)();
@@ -15,11 +17,49 @@ class InterruptScope {
   InterruptScope& operator=(const InterruptScope&) = delete;
 
  private:
-  Poll before_;
+  const Poll before_;
+  std::atomic<bool>* const work_before_;
+  std::atomic<bool> abandoned_{false};
 };
 
 // Whether this thread was told to stop waiting. Asks at most every 20 ms; cheap otherwise.
 bool interrupted(std::int64_t now_ns);
 bool interrupted();
+
+// The same for work, on the thread that began it and on those that help it: from the first yes on
+// it says yes to all of them, until the scope ends. Work that gives up leaves its results half
+// made: whoever began it asks given_up() behind it, and hands on kCancelled instead of them.
+bool abandoned();
+// Whether abandoned() has said yes. Never reads the clock: abandoned() may, 25 ns.
+bool given_up();
+
+// abandoned(), asked after every so many items of a loop: between them it costs a subtraction.
+class Looks {
+ public:
+  static constexpr std::int64_t kItems = 1 << 16;
+  bool abandoned(std::int64_t items) {
+    left_ -= items;
+    if (left_ > 0) return false;
+    left_ = kItems;
+    return spillway::abandoned();
+  }
+
+ private:
+  std::int64_t left_ = kItems;
+};
+
+// What abandoned() answers on this thread. A helper takes over the answer of the one it helps,
+// which waits for it.
+std::atomic<bool>* work_at_hand();
+class HelperScope {
+ public:
+  explicit HelperScope(std::atomic<bool>* work);
+  ~HelperScope();
+  HelperScope(const HelperScope&) = delete;
+  HelperScope& operator=(const HelperScope&) = delete;
+
+ private:
+  std::atomic<bool>* const before_;
+};
 
 }  // namespace spillway

@@ -12,6 +12,7 @@
 #include <string>
 #include <thread>
 
+#include "spillway/base/interrupt.h"
 #include "spillway/base/jitter.h"
 #include "spillway/base/thread.h"
 
@@ -133,6 +134,7 @@ namespace {
 struct Shared {
   const std::function<void(std::int64_t, int)>* body = nullptr;
   std::int64_t ranges = 0;
+  std::atomic<bool>* work_at_hand = nullptr;
   std::atomic<std::int64_t> next{0};
   Mutex mutex;
   CondVar finished;
@@ -142,7 +144,7 @@ struct Shared {
   void work(int slot) {
     for (;;) {
       const std::int64_t range = next.fetch_add(1);
-      if (range >= ranges) return;
+      if (range >= ranges || abandoned()) return;
       (*body)(range, slot);
     }
   }
@@ -153,12 +155,13 @@ struct Shared {
 void parallel_ranges(std::int64_t ranges, const std::function<void(std::int64_t, int)>& body) {
   const auto width = static_cast<int>(std::min<std::int64_t>(parallel_width(), ranges));
   if (width <= 1) {
-    for (std::int64_t range = 0; range < ranges; ++range) body(range, 0);
+    for (std::int64_t range = 0; range < ranges && !abandoned(); ++range) body(range, 0);
     return;
   }
   auto shared = std::make_shared<Shared>();
   shared->body = &body;
   shared->ranges = ranges;
+  shared->work_at_hand = work_at_hand();
   for (int i = 1; i < width; ++i) {
     Workers::compute().run([shared, i] {
       {
@@ -166,7 +169,10 @@ void parallel_ranges(std::int64_t ranges, const std::function<void(std::int64_t,
         if (shared->closed) return;  // all done before we came; `body` is gone
         ++shared->working;
       }
-      shared->work(i);
+      {
+        const HelperScope helps(shared->work_at_hand);
+        shared->work(i);
+      }
       const MutexLock lock(shared->mutex);
       --shared->working;
       shared->finished.notify_all();

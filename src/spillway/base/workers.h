@@ -49,7 +49,8 @@ int parallel_width();
 
 // Calls body(range, slot) for ranges 0 .. ranges - 1, on this thread and on compute workers, and
 // returns when all are done. `slot` < parallel_width() tells apart calls that run at the same time.
-// Which thread does which range is not defined: results must not depend on it.
+// Which thread does which range is not defined: results must not depend on it. Where this thread is
+// interrupted, the rest is not done: ask given_up() behind it.
 void parallel_ranges(std::int64_t ranges,
                      const std::function<void(std::int64_t range, int slot)>& body);
 

@@ -34,6 +34,7 @@ Status Fit::run_slices(Step& step, const Paying& paying, const Take& take) {
                                    static_cast<std::size_t>(first) * rows.row_bytes()
                              : block->data();
     SW_RETURN_IF_ERROR(rows.make(first, n, to));
+    if (given_up()) return cancelled();
     if (block) {
       block->touch();
     } else {

@@ -106,7 +106,9 @@ void run_complex(const GemmTask<T>& t) {
   const auto item = [](const T& value, bool conjugate) {
     return conjugate ? std::conj(value) : value;
   };
+  Looks looks;
   for (std::int64_t i = 0; i < t.m; ++i) {
+    if (looks.abandoned(t.n * p.k)) return;
     for (std::int64_t j = 0; j < t.n; ++j) {
       T sum = t.more ? t.c[i * p.c.row + j * p.c.column] : T(0);
       for (std::int64_t k = 0; k < p.k; ++k) {

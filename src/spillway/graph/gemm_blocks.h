@@ -5,6 +5,7 @@
 #include <bit>
 #include <utility>
 
+#include "spillway/base/interrupt.h"
 #include "spillway/graph/gemm_pack.h"
 
 // How a thread computes a rectangle of a product, from what was decided for the whole.
@@ -128,6 +129,7 @@ struct Blocked {
                                         std::int64_t columns, Tile<A> tile) const {
     A* const c = tile.c;
     for (std::int64_t k = 0; k == 0 || k < p.k; k += s.depth) {
+      if (k > 0 && abandoned()) return;
       tile.first = k == 0 && !t.more;
       tile.depth = std::min(s.depth, p.k - k);
       const T* b = t.b + k * p.b.row + j * p.b.column;
@@ -149,6 +151,7 @@ struct Blocked {
     for (std::int64_t j = 0; j < t.n; j += s.columns) {
       const std::int64_t columns = std::min(s.columns, t.n - j);
       for (std::int64_t i = 0; i < t.m; i += s.rows) {
+        if (i + j > 0 && abandoned()) return;  // not in one that is a single block
         const std::int64_t rows = std::min(s.rows, t.m - i);
         T* to = t.c + i * p.c.row + j * p.c.column;
         Tile<A> tile;
@@ -178,6 +181,7 @@ template <class Level, class T>
   d.row_stride = p.a.row;
   d.sums_stride = t.n * kDotLanes;
   for (std::int64_t i = 0; i < t.m; i += kDotRows) {
+    if (i > 0 && abandoned()) return;
     const std::int64_t rows = std::min(kDotRows, t.m - i);
     std::fill_n(sums, rows * t.n * kDotLanes, A(0));
     for (std::int64_t k = 0; k < p.k; k += block) {

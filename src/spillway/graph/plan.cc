@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "spillway/base/clock.h"
+#include "spillway/base/interrupt.h"
 #include "spillway/base/mutex.h"
 #include "spillway/base/workers.h"
 #include "spillway/graph/run_op.h"
@@ -19,6 +20,7 @@ constexpr std::int64_t kWorthIt = 2 * kPiece;
 // Where the time is known: waking a thread and moving the data to its cache costs tens of
 // microseconds, of which a shorter step gets too little back.
 constexpr std::int64_t kSharedNs = 200'000;
+constexpr std::int64_t kAsked = std::int64_t{1} << 20;  // items between looks at abandoned()
 constexpr std::int64_t kTimed = 4096;  // items: reading the clock costs as much as some hundreds
 
 std::size_t bytes_of(const Spec& spec) {
@@ -184,7 +186,10 @@ void Plan::run_fused(const Step& step, Running& running) const {
     return failure;
   };
   if (running.width == 1 || !step.pace->worth_sharing(items, step.fused->steps())) {
-    first = run(0, items, running.scratch);
+    for (std::int64_t begin = 0; begin < items && first.step < 0; begin += kAsked) {
+      if (begin > 0 && abandoned()) return;
+      first = run(begin, std::min(items, begin + kAsked), running.scratch);
+    }
   } else {
     const std::int64_t pieces = (items + kPiece - 1) / kPiece;
     Mutex mutex;
@@ -242,6 +247,7 @@ void Plan::run_segments(const Step& step, Running& running) const {
     }
   });
   if (first.step >= 0) return report(step, first, running);
+  if (given_up()) return;
   way.finish(total.data(), running.data(step.out.back()), 1, items);
 }
 
@@ -258,15 +264,24 @@ void Plan::run_fold(const Step& step, Running& running) const {
                running.data(step.out.back()));
   const std::int64_t items = running.rows * shape.outer * shape.reduced * shape.inner;
   if (step.fused == nullptr) {
-    fold.take(running.data(step.in[0]), 0, items);
+    const std::byte* from = running.data(step.in[0]);
+    for (std::int64_t at = 0; at < items; at += kAsked) {
+      if (at > 0 && abandoned()) return;
+      fold.take(from + static_cast<std::size_t>(at) * step.fold_item, at,
+                std::min(kAsked, items - at));
+    }
     return;
   }
   const std::vector<const std::byte*> in = running.inputs(step);
   const std::vector<std::byte*> out = running.outputs(step);
   FoldSink sink(fold);
   const Call call = running.call();
-  const auto failure =
-      step.fused->run(in.data(), out.data(), 0, items, running.scratch, call, &sink);
+  Fused::Failure failure;
+  for (std::int64_t at = 0; at < items && failure.step < 0; at += kAsked) {
+    if (at > 0 && abandoned()) return;
+    failure = step.fused->run(in.data(), out.data(), at, std::min(items, at + kAsked),
+                              running.scratch, call, &sink);
+  }
   report(step, failure, running);
 }
 
@@ -292,10 +307,13 @@ void Plan::run_kernel(const Step& step, Running& running) const {
   const bool few = running.width > 1 && rows < std::int64_t{2} * running.width;
   const std::int64_t parts = few ? step.kernel->parts() : 1;
   const std::int64_t units = rows * parts;
+  const auto unit_items = static_cast<std::int64_t>(row_bytes) / (4 * parts) + 1;
   const auto run = [&](std::int64_t begin, std::int64_t end, std::byte* scratch) {
     std::vector<const std::byte*> from(in.size());
     std::vector<std::byte*> to(out.size());
+    Looks looks;
     for (std::int64_t unit = begin; unit < end; ++unit) {
+      if (looks.abandoned(unit_items)) break;
       const auto row = static_cast<std::size_t>(unit / parts);
       for (std::size_t i = 0; i < in.size(); ++i) from[i] = in[i] + in_step[i] * row;
       for (std::size_t i = 0; i < out.size(); ++i) to[i] = out[i] + out_step[i] * row;
@@ -439,6 +457,7 @@ Plan::Outcome Plan::run(const Request& request) const {
           run_compute(step, running);
           break;
       }
+      if (running.error.ok() && given_up()) running.fail(cancelled(), 0);
       if (!running.error.ok()) {
         outcome.error = std::move(running.error);
         outcome.failed = running.failed;

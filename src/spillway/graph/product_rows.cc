@@ -194,7 +194,7 @@ class ProductRows final : public Rows {
       gemm.run_part(part, from, b, to,
                     scratch_room_->data() + scratch_ * static_cast<std::size_t>(slot), more);
     });
-    return {};
+    return given_up() ? cancelled() : Status();
   }
 
   const RowsPtr a_;

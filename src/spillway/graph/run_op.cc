@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "spillway/base/few.h"
+#include "spillway/base/interrupt.h"
 #include "spillway/base/mutex.h"
 #include "spillway/base/workers.h"
 #include "spillway/graph/fold.h"
@@ -150,7 +151,12 @@ Status run_fold(const OpDef& op, const Prepare& prepare, const Tensor& input, Te
   if (input.count() == 0) {
     run.empty_groups(shape.inner == 0 ? 0 : out.count() / shape.inner);
   } else if (side_by_side) {
-    run.take(input.data(), 0, input.count());
+    constexpr std::int64_t kAsked = std::int64_t{1} << 20;  // items between looks
+    for (std::int64_t at = 0; at < input.count(); at += kAsked) {
+      if (at > 0 && abandoned()) return cancelled();
+      run.take(input.data() + static_cast<std::size_t>(at) * item, at,
+               std::min(kAsked, input.count() - at));
+    }
   } else {
     take_in_order(reduced_last(input.shape(), axes, item), input.data(), item,
                   scratch.data() + accumulators, run);
@@ -166,7 +172,8 @@ Status run_kernel(const Kernel& kernel, const std::byte* const* in, std::byte* c
   Scratch scratch;
   if (width == 1) {
     SW_RETURN_IF_ERROR(scratch.reserve(kernel.scratch(), where.account, where.ask));
-    return kernel.run(in, out, scratch.data());
+    SW_RETURN_IF_ERROR(kernel.run(in, out, scratch.data()));
+    return given_up() ? cancelled() : Status();
   }
   const std::size_t each =
       (kernel.scratch() + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment;
@@ -180,7 +187,7 @@ Status run_kernel(const Kernel& kernel, const std::byte* const* in, std::byte* c
     const MutexLock lock(mutex);
     if (error.ok()) error = std::move(status);
   });
-  return error;
+  return error.ok() && given_up() ? cancelled() : error;
 }
 
 }  // namespace

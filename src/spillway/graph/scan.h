@@ -1,5 +1,6 @@
 #pragma once
 
+#include "spillway/base/interrupt.h"
 #include "spillway/graph/moves.h"
 
 namespace spillway::graph {
@@ -28,11 +29,18 @@ Result<KernelPtr> prepare_scan(const Prepare& p) {
   with_type(NumberTypes(), p.inputs[0].dtype, [&]<class T>() {
     kernel = make_kernel([=](const std::byte* const* src, std::byte* const* dst, std::byte*) {
       const std::int64_t step = reverse ? -view.inner : view.inner;
+      Looks looks;
+      const std::int64_t stretch =
+          std::max<std::int64_t>(1, Looks::kItems / std::max<std::int64_t>(1, view.inner));
       for (std::int64_t o = 0; o < view.outer; ++o) {
         const std::int64_t first = (o * view.axis + (reverse ? view.axis - 1 : 0)) * view.inner;
         const T* in = reinterpret_cast<const T*>(src[0]) + first;
         T* out = reinterpret_cast<T*>(dst[0]) + first;
-        for (std::int64_t j = 0; j < view.axis; ++j, in += step, out += step) {
+        for (std::int64_t j = 0, look = 0; j < view.axis; ++j, in += step, out += step) {
+          if (j == look) {
+            if (looks.abandoned(stretch * view.inner)) return Status();
+            look += stretch;
+          }
           for (std::int64_t i = 0; i < view.inner; ++i) {
             if (j == 0) {
               out[i] = exclusive ? T(static_cast<Wide<T>>(Op::kStart)) : in[i];

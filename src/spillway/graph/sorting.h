@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <numeric>
 
+#include "spillway/base/interrupt.h"
 #include "spillway/graph/moves.h"
 
 // What the ops that sort along an axis share.

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "spillway/base/bytes.h"
+#include "spillway/base/interrupt.h"
 #include "spillway/base/workers.h"
 #include "spillway/io/file.h"
 #include "spillway/io/regular_file.h"
@@ -147,6 +148,7 @@ Status NpyWriter::append_some(std::span<const std::byte> items) {
     if (const int refused = write_at(fd_, some, written_ + first); refused != 0) error = refused;
   });
   if (error != 0) return failed(path_, error);
+  if (given_up()) return cancelled();
   written_ += items.size();
   return {};
 }
