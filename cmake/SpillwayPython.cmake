@@ -14,6 +14,7 @@ nanobind_add_module(_native NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE
   python/native/bind_access.cc
   python/native/bind_guarded.cc
   python/native/bind_iterator.cc
+  python/native/bind_elements.cc
   python/native/bind_files.cc
   python/native/bind_fit.cc
   python/native/bind_flight.cc
@@ -27,6 +28,7 @@ nanobind_add_module(_native NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE
   python/native/line_counts.cc
   python/native/module.cc
   python/native/nest.cc
+  python/native/interrupts.cc
   python/native/numpy_guard.cc
   python/native/object_guard.cc
   python/native/numpy_loops.cc

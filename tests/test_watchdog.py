@@ -82,6 +82,28 @@ def test_a_generator_that_hangs_is_reported_with_its_line_again_and_again(
     assert "from_generator#0" in said
 
 
+def test_an_async_generator_that_hangs_is_reported_with_the_await_it_is_in(tmp_path: Path) -> None:
+    program = """\
+        import asyncio
+        import spillway as sw
+
+        async def answer():
+            await asyncio.get_running_loop().create_future()
+
+        async def numbers():
+            yield 0
+            yield await answer()
+
+        for x in sw.Dataset.from_generator(numbers):
+            pass
+        """
+    stalled(
+        tmp_path,
+        program,
+        ["on element 1", "line 5 in answer: await", "line 9 in numbers: yield await answer()"],
+    )
+
+
 def test_a_function_that_hangs_is_reported_with_its_element(tmp_path: Path) -> None:
     program = """\
         import time

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "async_loop.h"
+#include "interrupts.h"
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
 
@@ -111,7 +112,7 @@ class AsyncFunction final : public PyFunction,
 bool is_async(PyObject* callable) {
   if (!async_hooks().is_async) return false;
   const Ref answer = Ref::steal(PyObject_CallOneArg(async_hooks().is_async.get(), callable));
-  PyErr_Clear();
+  forget_exception();
   return answer && answer.get() == Py_True;
 }
 

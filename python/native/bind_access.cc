@@ -6,8 +6,8 @@
 
 #include "async_function.h"
 #include "bindings.h"
+#include "interrupts.h"
 #include "nest.h"
-#include "spillway/base/interrupt.h"
 #include "spillway/pipeline/access.h"
 
 namespace nb = nanobind;
@@ -32,14 +32,14 @@ class NativeAccess {
   nb::object at(std::int64_t index) {
     if (access_ == nullptr) throw_status(cancelled());
     if (refused_on_loop()) throw nb::python_error();
+    Interrupts interrupts;
     Result<Chunk> row = [index, mine = access_]() mutable {
       const WithoutGil free;
-      const InterruptScope interrupt(poll_signals);
       Result<Chunk> found = mine->at(index);
       mine.reset();
       return found;
     }();
-    if (PyErr_Occurred() != nullptr) throw nb::python_error();  // from a signal handler
+    if (interrupts.raise()) throw nb::python_error();
     if (!row.ok()) throw_status(row.error());
     PyObject* out = give_nest(*row.value().structure(), row.value().row(0).values, Leaves::kNumpy);
     if (out == nullptr) throw nb::python_error();
@@ -71,12 +71,12 @@ NativeAccess open_access(nb::handle node, const std::string& name) {
   begin_watching();
   RunOptions options;
   options.pipeline_name = name;
+  Interrupts interrupts;
   auto access = [&] {
     const WithoutGil free;
-    const InterruptScope interrupt(poll_signals);
     return Access::open(root, options);
   }();
-  if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  if (interrupts.raise()) throw nb::python_error();
   return NativeAccess(value_or_throw(std::move(access)));
 }
 

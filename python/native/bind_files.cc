@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"
+#include "interrupts.h"
 #include "python.h"
 #include "remote_files.h"
 #include "spillway/base/interrupt.h"
@@ -22,12 +23,12 @@ namespace {
 // What `read` gives, asked without the GIL; Ctrl-C is heard.
 template <class Read>
 auto read_files(const Read& read) {
+  Interrupts interrupts;
   auto out = [&] {
     const WithoutGil unlocked;  // memory may have to be waited for
-    const InterruptScope interrupt(poll_signals);
     return read();
   }();
-  if (PyErr_Occurred() != nullptr) throw nb::python_error();  // from a signal handler
+  if (interrupts.raise()) throw nb::python_error();
   return value_or_throw(std::move(out));
 }
 

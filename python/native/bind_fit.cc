@@ -2,7 +2,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bindings.h"
-#include "spillway/base/interrupt.h"
+#include "interrupts.h"
 #include "spillway/graph/forecast.h"
 #include "spillway/graph/npy_source.h"
 #include "tensors.h"
@@ -16,10 +16,12 @@ namespace {
 nb::tuple forecast_tensors(const nb::list& tensors) {
   std::vector<graph::Operand> roots;
   for (nb::handle tensor : tensors) roots.push_back(operand_of(tensor.ptr()));
+  Interrupts interrupts;
   auto made = [&] {
     const WithoutGil free;
     return graph::forecast(roots, tensor_account());
   }();
+  if (interrupts.raise()) throw nb::python_error();
   const graph::Forecast seen = value_or_throw(std::move(made));
   nb::list offenders;
   for (const graph::Offender& each : seen.offenders) {
@@ -30,21 +32,23 @@ nb::tuple forecast_tensors(const nb::list& tensors) {
 
 void save_npy(nb::handle tensor, const std::string& path) {
   const graph::Operand root = operand_of(tensor.ptr());
+  Interrupts interrupts;
   const Status status = [&] {
     const WithoutGil free;
-    const InterruptScope interrupt(poll_signals);
     return graph::save_npy(root, path, tensor_account());
   }();
-  if (PyErr_Occurred() != nullptr) throw nb::python_error();  // from a signal handler
+  if (interrupts.raise()) throw nb::python_error();
   if (!status.ok()) throw_status(status);
 }
 
 nb::object load_npy(const std::string& path) {
   graph::SitePtr site = current_site();
+  Interrupts interrupts;
   auto made = [&] {
     const WithoutGil free;
     return graph::load_npy(path, std::move(site));
   }();
+  if (interrupts.raise()) throw nb::python_error();
   return nb::steal(outputs_of(value_or_throw(std::move(made))));
 }
 

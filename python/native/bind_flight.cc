@@ -4,9 +4,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "bindings.h"
+#include "interrupts.h"
+#include "spillway/base/clock.h"
 #include "spillway/guard/death.h"
 #include "spillway/observe/flight_file.h"
 #include "spillway/observe/report.h"
@@ -77,15 +80,20 @@ std::string stack_without_interpreter(std::uint64_t ident) {
   return users_part(part_of_thread(all, ident), how.package);
 }
 
+// With the GIL; where it fails, an exception is set.
+std::string stack_here(std::uint64_t ident) {
+  const Ref number = Ref::steal(PyLong_FromUnsignedLongLong(ident));
+  const Ref made = Ref::steal(PyObject_CallOneArg(hooks().stack.get(), number.get()));
+  const char* text = made ? PyUnicode_AsUTF8(made.get()) : nullptr;
+  return text == nullptr ? "" : text;
+}
+
 std::string stack_of(std::uint64_t ident) {
   const auto found = std::make_shared<std::string>();
   const Voice::Said said = Voice::process().say(
       [found, ident] {
-        const Ref number = Ref::steal(PyLong_FromUnsignedLongLong(ident));
-        const Ref made = Ref::steal(PyObject_CallOneArg(hooks().stack.get(), number.get()));
-        const char* text = made ? PyUnicode_AsUTF8(made.get()) : nullptr;
-        if (text != nullptr) *found = text;
-        if (PyErr_Occurred() != nullptr) PyErr_WriteUnraisable(nullptr);
+        *found = stack_here(ident);
+        if (PyErr_Occurred() != nullptr) tell_unraisable(nullptr);
       },
       kStackWait);
   if (said == Voice::Said::kAll) return *found;
@@ -99,7 +107,7 @@ void report(const std::string& text) {
         const Ref words = shown(text);
         if (!hooks().report || !words) return;
         const Ref done = Ref::steal(PyObject_CallOneArg(hooks().report.get(), words.get()));
-        if (!done) PyErr_WriteUnraisable(nullptr);
+        if (!done) tell_unraisable(nullptr);
       },
       kReportWait);
   if (said != Voice::Said::kNothing) return;
@@ -128,7 +136,7 @@ void tell_taken(const Competition& taken) {
         const nb::list by = competitor_list(taken.by);
         const Ref done = Ref::steal(
             PyObject_CallFunctionObjArgs(hooks().taken.get(), words.get(), by.ptr(), nullptr));
-        if (!done) PyErr_WriteUnraisable(nullptr);
+        if (!done) tell_unraisable(nullptr);
       },
       kReportWait);
 }
@@ -138,7 +146,7 @@ void look_around() {
       [] {
         if (!hooks().around) return;
         const Ref done = Ref::steal(PyObject_CallNoArgs(hooks().around.get()));
-        if (!done) PyErr_WriteUnraisable(nullptr);
+        if (!done) tell_unraisable(nullptr);
       },
       kStackWait);
 }
@@ -230,7 +238,26 @@ void begin_watching() {
   if (begun || !hooks().begin) return;
   begun = true;
   const Ref done = Ref::steal(PyObject_CallNoArgs(hooks().begin.get()));
-  if (!done) PyErr_WriteUnraisable(hooks().begin.get());
+  if (!done && tell_unraisable(hooks().begin.get())) begun = false;
+}
+
+void note_wait(PyObject* exception) {
+  constexpr std::int64_t kLeastNs = 1'000'000'000;
+  constexpr std::size_t kMostStalls = 3;
+  StallFinder finder(1);
+  auto stalls = finder.waited_for(now_ns(), kLeastNs);
+  if (stalls.empty()) return;
+  stalls.resize(std::min(stalls.size(), kMostStalls));
+  std::string text = "Interrupted while waiting for a pipeline:";
+  for (const StallFinder::Stall& stall : stalls) {
+    const std::string stack = hooks().stack ? stack_here(stall.ident) : "";
+    forget_exception();
+    text += "\n" + stall.text + (stack.empty() ? "" : ". It is here:\n" + stack);
+  }
+  const Ref words = shown(text);
+  const Ref done =
+      words ? Ref::steal(PyObject_CallMethod(exception, "add_note", "O", words.get())) : Ref();
+  if (!done) forget_exception();
 }
 
 void bind_flight(nb::module_& m) {

@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"
+#include "interrupts.h"
 #include "numpy_loops.h"
 #include "objects.h"
 #include "spillway/graph/control.h"
@@ -324,10 +325,12 @@ void make_room_for(nb::handle array) {
       static_cast<std::size_t>(PyArray_NBYTES(reinterpret_cast<PyArrayObject*>(array.ptr())));
   if (bytes < kSmall || Budget::process().free_pool() >= bytes) return;
   Status status;
+  Interrupts interrupts;
   {
     const WithoutGil unlocked;
     status = tensor_account()->wait_for_room(bytes);
   }
+  if (interrupts.raise()) throw nb::python_error();
   if (!status.ok()) throw_status(status);
 }
 

@@ -3,7 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"
-#include "spillway/base/interrupt.h"
+#include "interrupts.h"
 #include "spillway/guard/guarded_call.h"
 #include "workers.h"
 
@@ -86,17 +86,17 @@ nb::tuple call(NativeGuarded& self, const nb::bytes& text, nb::handle buffers) {
   Parcel request;
   request.text.assign(text.c_str(), text.size());
   Result<Parcel> answer = cancelled();
+  Interrupts interrupts;
   {
     const Lent lent(buffers);
     request.parts = lent.parts();
     {
       const WithoutGil free;
-      const InterruptScope interrupt(poll_signals);
       answer = self.guarded->call(request, self.account);
     }
     request.parts.clear();
   }
-  if (PyErr_Occurred() != nullptr) throw nb::python_error();  // Ctrl-C
+  if (interrupts.raise()) throw nb::python_error();
   return to_python(value_or_throw(std::move(answer)));
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <thread>
 #include <unordered_map>
@@ -13,12 +14,13 @@
 
 #include "async_function.h"
 #include "bindings.h"
+#include "interrupts.h"
 #include "nest.h"
 #include "pass_facts.h"
 #include "spillway/base/bytes.h"
 #include "spillway/base/clock.h"
 #include "spillway/base/forks.h"
-#include "spillway/base/interrupt.h"
+#include "spillway/base/interruption.h"
 #include "spillway/base/mutex.h"
 #include "spillway/observe/flight_file.h"
 #include "spillway/observe/watchdog.h"
@@ -92,9 +94,12 @@ Status make_sole(Tensor& row, const AccountPtr& account, std::size_t alignment) 
   if (buffer.use_count() == 1 && !foreign && most && aligned) return {};
   auto copy = compact(account, row, Buffer::Ask::kOptional);
   if (!copy.ok()) {
-    const WithoutGil free;
-    const InterruptScope interrupt(poll_signals);
-    copy = compact(account, row, Buffer::Ask::kRequired);
+    Interrupts interrupts;
+    {
+      const WithoutGil free;
+      copy = compact(account, row, Buffer::Ask::kRequired);
+    }
+    if (interrupts.raise()) return cancelled();
   }
   if (!copy.ok()) return std::move(copy).status();
   row = std::move(copy).value();
@@ -175,32 +180,49 @@ class NativeIterator {
     std::size_t alignment = 1;  // of arrays that are handed over (kOwned)
     bool main_waits = false;    // the main thread, in other code, for this one: see StopButton
   };
-  NativeIterator(std::unique_ptr<Consumer> consumer, Leaves leaves, How how, graph::SitePtr site)
+  using Opener = std::function<Result<std::unique_ptr<Consumer>>()>;
+  NativeIterator(std::unique_ptr<Consumer> consumer, Opener open, Leaves leaves, How how,
+                 graph::SitePtr site)
       : leaves_(leaves),
         how_(how),
         site_(std::move(site)),
         line_(site_ == nullptr || leaves != Leaves::kTensor ? nullptr : line_of(*site_)),
-        consumer_(std::move(consumer)),
+        open_(std::move(open)),
         box_(std::make_shared<AuditBox>()) {
-    box_->follow(consumer_);
-    alive().emplace(consumer_.get(), Open{consumer_, turn_});
+    adopt(std::move(consumer));
   }
   ~NativeIterator() { close(); }
   NativeIterator(NativeIterator&&) = default;
 
-  // New reference; null with an exception, or without one at the end.
+  // New reference; null with an exception, or without one at the end. A signal whose handler raises
+  // comes before the element leaves, or after it has reached the caller: nothing of ours runs
+  // between.
   PyObject* next() {
     if (!home_.here()) {
       raise(check_not_forked());
       return nullptr;
     }
+    PyObject* out = returned_.empty() ? take() : take_again();
+    if (out == nullptr || PyErr_CheckSignals() == 0) return out;
+    give_back(Ref::steal(out));
+    return nullptr;
+  }
+
+  // An element that did not reach whoever asked for it: it is the next one.
+  void give_back(Ref element) {
+    if (closed_) return;
+    returned_.push_back(std::move(element));
+    count_handed();
+  }
+
+  PyObject* take() {
     while (at_ >= rows_) {
       if (!(turn_->taken() ? wait_for_turn() : refill())) return nullptr;
     }
     // Making a Python object may let another thread in here: the row is taken before.
     const std::int64_t mine = at_++;
     const StructurePtr structure = structure_;
-    consumer_->handed_out(at_);
+    count_handed();
     const ElementLine counted(line_);
     PyObject* out = nullptr;
     if (leaves_ == Leaves::kOwned) {
@@ -209,7 +231,10 @@ class NativeIterator {
       out = single_ != nullptr ? give_leaf(*structure, handed(single_->row(mine)), leaves_)
                                : give_row(*structure, mine);
     }
-    if (out == nullptr && at_ == mine + 1) consumer_->handed_out(--at_);
+    if (out == nullptr && at_ == mine + 1) {
+      --at_;
+      count_handed();
+    }
     return out;
   }
 
@@ -223,11 +248,13 @@ class NativeIterator {
   Stretch run_for(std::int64_t ns) {
     constexpr std::size_t kMostFailed = 1000;
     Stretch turn;
+    if (raise_later()) throw nb::python_error();
+    touched_ = true;
     Status error;
+    Interrupts interrupts;
     turn_->take();
     {
       const WithoutGil free;
-      const InterruptScope interrupt(poll_signals);
       const std::int64_t until = now_ns() + ns;
       do {
         Next next = consumer_->next();
@@ -247,24 +274,40 @@ class NativeIterator {
       } while (turn.more && error.ok() && now_ns() < until && turn.failed.size() < kMostFailed);
     }
     leave_turn();
-    if (PyErr_Occurred() != nullptr) throw nb::python_error();
-    if (!error.ok() && turn.failed.empty()) throw_status(error);
-    return turn;  // an error beside failed elements comes again with the next turn
+    // What is beside rows or failed elements comes with the next turn.
+    if (turn.rows > 0 || !turn.failed.empty()) {
+      interrupted_ = interrupts.take();
+      if (is_interruption(error)) later_ = error;
+      return turn;
+    }
+    if (interrupts.raise()) throw nb::python_error();
+    if (!error.ok()) throw_status(error);
+    return turn;
   }
 
   std::string save() {
-    while (turn_->taken()) {
-      if (!wait_for_turn()) throw nb::python_error();
-    }
+    wait_for_others();
     return value_or_throw(consumer_->save());
   }
+
+  // Goes on from `state`, or is what it was before: also when it is interrupted.
   void restore(std::string_view state) {
+    wait_for_others();
+    turn_->take();
+    Interrupts interrupts;
     Status status;
+    std::string before;
     {
       const WithoutGil free;
-      const InterruptScope interrupt(poll_signals);
-      status = consumer_->restore(state);
+      if (!touched_) {
+        if (auto saved = consumer_->save(); saved.ok()) before = std::move(saved).value();
+      }
+      if (!touched_ && consumer_->position() > 0) status = reopen({});  // it was restored before
+      if (status.ok()) status = consumer_->restore(state);
+      if (!status.ok() && consumer_->half_restored()) broken_ = reopen(before);
     }
+    leave_turn();
+    if (interrupts.raise()) throw nb::python_error();
     if (!status.ok()) throw_status(status);
   }
   // While a thread is inside the engine, that one lets go of everything when it comes out.
@@ -298,6 +341,53 @@ class NativeIterator {
   bool closed() const { return closed_; }
 
  private:
+  PyObject* take_again() {
+    PyObject* out = returned_.back().release();
+    returned_.pop_back();
+    count_handed();
+    return out;
+  }
+  void count_handed() {
+    consumer_->handed_out(std::max<std::int64_t>(at_ - std::ssize(returned_), 0));
+  }
+
+  // What could not be raised when it came, since a signal's handler raised something first.
+  bool raise_later() {
+    if (const Ref exception = std::exchange(interrupted_, Ref())) {
+      PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
+      return true;
+    }
+    if (later_.ok()) return false;
+    raise_error(std::exchange(later_, Status()));
+    return true;
+  }
+  // An element's error is told: where making the exception is interrupted, the next time.
+  void raise_error(const Status& error) {
+    if (!raise_whole(error)) later_ = error;
+  }
+
+  // A new pass in the place of one that restore() has left between two positions.
+  // Without the GIL.
+  Status reopen(const std::string& before) {
+    consumer_->close();
+    SW_ASSIGN(std::unique_ptr<Consumer> fresh, open_());
+    if (!before.empty()) SW_RETURN_IF_ERROR(fresh->restore(before));
+    const WithGil gil;
+    alive().erase(consumer_.get());
+    adopt(std::move(fresh));
+    return {};
+  }
+  void adopt(std::unique_ptr<Consumer> consumer) {
+    consumer_ = std::move(consumer);
+    box_->follow(consumer_);
+    alive().emplace(consumer_.get(), Open{consumer_, turn_});
+  }
+
+  void wait_for_others() {
+    while (turn_->taken()) {
+      if (!wait_for_turn()) throw nb::python_error();
+    }
+  }
   bool wait_for_turn() {
     if (turn_->taken_here()) {
       PyErr_SetString(PyExc_ValueError,
@@ -305,46 +395,65 @@ class NativeIterator {
                       "for its next element; give the function its own iter(dataset)");
       return false;
     }
+    Interrupts interrupts;
     {
       const WithoutGil free;
-      const InterruptScope interrupt(poll_signals);
       turn_->wait();
     }
-    return PyErr_Occurred() == nullptr;
+    return !interrupts.raise();
   }
 
   bool refill() {
-    if (closed_ || ending() || refused_on_loop()) return false;
+    if (closed_ || ending() || refused_on_loop() || raise_later()) return false;
+    if (!broken_.ok()) {
+      raise(broken_);
+      return false;
+    }
     turn_->take();
+    touched_ = true;
     const std::size_t in_use = in_use_;
     drop_rows();
-    bool stopped = false;
+    const std::optional<StopButton> button =
+        how_.main_waits ? std::make_optional<StopButton>() : std::nullopt;
+    Interrupts interrupts(button ? StopButton::pressed : nullptr);
     Next next = [&] {
       const WithoutGil free;
-      const std::optional<StopButton> button =
-          how_.main_waits ? std::make_optional<StopButton>() : std::nullopt;
-      const InterruptScope interrupt(button ? StopButton::pressed : poll_signals);
-      Next out = consumer_->next();
-      stopped =
-          button && !out.ok() && out.error().code() == Code::kCancelled && StopButton::pressed();
-      return out;
+      return consumer_->next();
     }();
     at_ = rows_ = 0;
     leave_turn();
+    if (closed_) return static_cast<void>(interrupts.raise()), false;
+    const bool stopped = button && !next.ok() && next.error().code() == Code::kCancelled &&
+                         !is_interruption(next.error()) && StopButton::pressed();
     if (stopped) PyErr_SetNone(PyExc_KeyboardInterrupt);
-    if (PyErr_Occurred() != nullptr || closed_) return false;  // from a signal handler
+    if (stopped) return false;
+    // What the engine gave is kept, whatever is raised now.
     if (!next.ok()) {
-      // The error of an element goes before a warning that became one.
-      if (!show_warnings(*consumer_)) PyErr_WriteUnraisable(nullptr);
-      raise(next.error());
+      const Status error = std::move(next).status();
+      const bool comes_again = !is_position(error) && !is_interruption(error);
+      if (!interrupts.raise()) {
+        // The error of an element goes before a warning that became one.
+        if (!show_warnings(*consumer_)) PyErr_WriteUnraisable(nullptr);
+        raise_error(error);
+      } else if (!comes_again) {
+        later_ = error;
+      }
       return false;
     }
     if (!next.value()) {
+      if (interrupts.raise()) return false;
       if (!std::exchange(ended_, true)) note_step();
       show_warnings(*consumer_);
       return false;
     }
-    chunk_ = std::move(*next.value());
+    if (!show(std::move(*next.value()))) return false;
+    if (interrupts.raise()) return false;
+    return show_warnings(*consumer_) && warn_of_kept_elements(*consumer_, in_use);
+  }
+
+  // Rows to hand out, one by one.
+  bool show(Chunk rows) {
+    chunk_ = std::move(rows);
     rows_ = chunk_.rows();
     in_use_ = chunk_.footprint();
     structure_ = chunk_.structure();
@@ -357,7 +466,7 @@ class NativeIterator {
     } else if (structure_->is_component()) {
       single_ = &chunk_.columns()[0];
     }
-    return show_warnings(*consumer_) && warn_of_kept_elements(*consumer_, in_use);
+    return true;
   }
 
   void leave_turn() {
@@ -368,6 +477,7 @@ class NativeIterator {
     alive().erase(consumer_.get());
     drop_rows();
     refused_ = {};
+    const auto dropped = std::exchange(returned_, {});
     at_ = rows_ = 0;
     if (Py_IsInitialized() && PyGILState_Check() != 0) {
       const WithoutGil free;
@@ -423,17 +533,23 @@ class NativeIterator {
   graph::SitePtr site_;  // the line that began the pass
   LineCount* line_;      // of its elements; valid while site_ is
 
+  Opener open_;
   std::shared_ptr<Consumer> consumer_;
   std::shared_ptr<AuditBox> box_;
   Chunk chunk_;
   StructurePtr structure_;
   const Column* single_ = nullptr;
-  std::vector<Row> apart_;  // instead of the chunk's
-  Row refused_;             // handed over by nobody yet: there was no room for its copy
-  std::size_t in_use_ = 0;  // bytes of the chunk as it came
+  std::vector<Row> apart_;     // instead of the chunk's
+  Row refused_;                // handed over by nobody yet: there was no room for its copy
+  std::vector<Ref> returned_;  // handed out to nobody: the next elements, the last one first
+  Status later_;               // told to nobody yet
+  Ref interrupted_;            // the same, of a handler
+  Status broken_;              // there is no pass
+  std::size_t in_use_ = 0;     // bytes of the chunk as it came
   std::int64_t at_ = 0;
   std::int64_t rows_ = 0;
   std::shared_ptr<Turn> turn_ = std::make_shared<Turn>();
+  bool touched_ = false;  // somebody has asked for an element
   bool closed_ = false;
   bool ended_ = false;
 };
@@ -478,22 +594,25 @@ NativeIterator open_iterator(nb::handle node, std::int64_t read_ahead_ns, const 
   RunOptions options;
   options.read_ahead_ns = read_ahead_ns;
   options.pipeline_name = name;
+  const auto open = [root, options] { return Consumer::open(root, options); };
+  Interrupts interrupts;
   auto consumer = [&] {
     const WithoutGil free;
-    return Consumer::open(root, options);
+    return open();
   }();
+  if (interrupts.raise()) throw nb::python_error();
   const Leaves plain = owned > 0 ? Leaves::kOwned : Leaves::kNumpy;
   return {
-      value_or_throw(std::move(consumer)), tensors ? Leaves::kTensor : plain,
+      value_or_throw(std::move(consumer)), open, tensors ? Leaves::kTensor : plain,
       NativeIterator::How{.alignment = std::max<std::size_t>(owned, 1), .main_waits = main_waits},
       current_site()};
 }
 
 }  // namespace
 
-bool poll_signals() {
-  const WithGil gil;
-  return PyErr_CheckSignals() != 0;
+PyObject* next_element(PyObject* pass) { return nb::inst_ptr<NativeIterator>(pass)->next(); }
+void give_back_element(PyObject* pass, Ref element) {
+  nb::inst_ptr<NativeIterator>(pass)->give_back(std::move(element));
 }
 
 void bind_iterator(nb::module_& m) {
@@ -530,6 +649,8 @@ void bind_iterator(nb::module_& m) {
              const auto turn = it.run_for(static_cast<std::int64_t>(seconds * 1e9));
              return nb::make_tuple(turn.rows, turn.more, entry_list(turn.failed));
            })
+      .def("_give_back",
+           [](NativeIterator& it, nb::handle element) { it.give_back(Ref::borrow(element.ptr())); })
       .def("_glance", [](const NativeIterator& it) { return glance(it.consumer()); })
       .def_prop_ro("_node",
                    [](const NativeIterator& it) {

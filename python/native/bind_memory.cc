@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bindings.h"
+#include "interrupts.h"
 #include "numpy_guard.h"
 #include "spillway/base/bytes.h"
 #include "spillway/base/workers.h"
@@ -69,7 +70,7 @@ void bind_memory(nb::module_& m) {
     Budget::process().set_last_resort([kept](std::size_t wanted) {
       const WithGil gil;
       const Ref done = Ref::steal(PyObject_CallNoArgs(kept_object(kept)));
-      if (!done) PyErr_WriteUnraisable(kept_object(kept));
+      if (!done) tell_unraisable(kept_object(kept));
       if (Budget::process().free_pool() < wanted) spill_tensors(wanted);
     });
   });

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "bindings.h"
+#include "interrupts.h"
 #include "spillway/graph/graph.h"
 #include "spillway/graph/prepared.h"
 #include "spillway/pipeline/run.h"
@@ -51,10 +52,12 @@ std::vector<Operand> operands_of(nb::handle tensors) {
 NativePrepared prepare(nb::handle given, nb::handle results) {
   std::vector<Operand> values = operands_of(given);
   std::vector<Operand> wanted = operands_of(results);
+  Interrupts interrupts;
   auto made = [&] {
     const WithoutGil unlocked;
     return Prepared::make(std::move(values), std::move(wanted), tensor_account());
   }();
+  if (interrupts.raise()) throw nb::python_error();
   return {value_or_throw(std::move(made))};
 }
 
@@ -70,12 +73,14 @@ nb::list run(const NativePrepared& self, nb::handle given, std::int64_t number) 
   const AccountPtr account = stage == nullptr ? tensor_account() : *stage;
   const auto ask = stage == nullptr ? Buffer::Ask::kRequired : Buffer::Ask::kOwed;
   const PreparedPtr prepared = self.prepared;
+  Interrupts interrupts;
   auto done = [&] {
     const WithoutGil unlocked;
     auto made = prepared->run(values, {number, 0}, account, ask);
     values.clear();
     return made;
   }();
+  if (interrupts.raise()) throw nb::python_error();
   nb::list out;
   for (Tensor& result : value_or_throw(std::move(done))) {
     out.append(steal(tensor_to_python(std::move(result))));

@@ -9,6 +9,7 @@
 #include <csignal>
 
 #include "bindings.h"
+#include "interrupts.h"
 #include "objects.h"
 #include "spillway/guard/fork_server.h"
 #include "spillway/guard/sandbox.h"
@@ -38,7 +39,7 @@ Hooks& hooks() {
 
 std::string bytes_of(PyObject* object) {
   if (object == nullptr || PyBytes_Check(object) == 0) {
-    PyErr_Clear();
+    forget_exception();
     return "";
   }
   return {PyBytes_AS_STRING(object), static_cast<std::size_t>(PyBytes_GET_SIZE(object))};
@@ -56,7 +57,10 @@ std::shared_ptr<void> read_with(const Ref& hook, std::string_view bytes) {
   const Ref given =
       Ref::steal(PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
   Ref made = Ref::steal(PyObject_CallOneArg(hook.get(), given.get()));
-  PyErr_Clear();
+  if (!made && forget_exception()) {  // interrupted: the error keeps its cause all the same
+    made = Ref::steal(PyObject_CallOneArg(hook.get(), given.get()));
+    forget_exception();
+  }
   return made ? keep_object(std::move(made)) : nullptr;
 }
 

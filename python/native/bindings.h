@@ -31,9 +31,10 @@ T value_or_throw(Result<T> result) {
   return std::move(result).value();
 }
 
-// Ctrl-C while the main thread waits in the engine. The signal's handler has run when this says
-// yes, and its exception is pending.
-bool poll_signals();
+// The next element of a `_native.Iterator`: new reference; null with an exception, or without one
+// at the end. And one that did not reach whoever asked: the next one again.
+PyObject* next_element(PyObject* pass);
+void give_back_element(PyObject* pass, Ref element);
 // Before the interpreter ends: stops and closes every random access that is still alive.
 void close_accesses();
 // The same for workers that nobody uses.
@@ -50,6 +51,7 @@ void bind_lines(nanobind::module_& m);
 void bind_operators(nanobind::module_& m);
 void bind_session(nanobind::module_& m);
 void bind_iterator(nanobind::module_& m);
+void bind_elements(nanobind::module_& m);
 void bind_memory(nanobind::module_& m);
 void bind_process_guard(nanobind::module_& m);
 void bind_files(nanobind::module_& m);
@@ -60,6 +62,9 @@ void bind_async(nanobind::module_& m);
 void bind_flight(nanobind::module_& m);
 void bind_travel(nanobind::module_& m);
 
+// Adds a note to the exception that ends this thread's wait: what was waited for, and where. With
+// the GIL; nothing where the wait was short.
+void note_wait(PyObject* exception);
 // Before anything runs: the front sets up the watchdog and the recorder, once.
 void begin_watching();
 // Who is told of stalls: a callable of one text.

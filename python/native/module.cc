@@ -4,6 +4,7 @@
 
 #include "bindings.h"
 #include "file_watch.h"
+#include "interrupts.h"
 #include "numpy_loops.h"
 #include "spillway/base/mutant.h"
 #include "spillway/base/test_point.h"
@@ -23,7 +24,7 @@ void at_test_point(const std::string& name, const nb::object& action) {
   armed = std::make_unique<spillway::ScopedTestPoint>(name, [kept] {
     const WithGil gil;
     const Ref done = Ref::steal(PyObject_CallNoArgs(kept_object(kept)));
-    if (!done) PyErr_WriteUnraisable(kept_object(kept));
+    if (!done) tell_unraisable(kept_object(kept));
   });
 }
 
@@ -51,6 +52,7 @@ NB_MODULE(_native, m) {
   bind_operators(m);
   bind_session(m);
   bind_iterator(m);
+  bind_elements(m);
   bind_memory(m);
   bind_process_guard(m);
   bind_files(m);
@@ -77,6 +79,7 @@ NB_MODULE(_native, m) {
     all.make_optional = get("make_optional");
     all.make_error = get("make_error");
     all.code_of = get("code_of");
+    all.meaning_of = get("meaning_of");
     all.variable = get("variable");
   });
 }

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "async_function.h"
+#include "interrupts.h"
 #include "objects.h"
 #include "spillway/base/clock.h"
 
@@ -65,7 +66,7 @@ class Collector {
 // A coroutine that nobody awaits: said in words, and not warned about a second time.
 void refuse_coroutine(PyObject* result) {
   const Ref closed = Ref::steal(PyObject_CallMethod(result, "close", nullptr));
-  PyErr_Clear();
+  forget_exception();
   PyErr_SetString(PyExc_TypeError,
                   "the function returned a coroutine that nobody awaits: hand over the `async def` "
                   "function itself, or one that awaits (`async def f(x): return await g(x)`)");
@@ -92,6 +93,10 @@ Function::Outcome PyFunction::call_all(const Chunk& rows, const CallContext& con
   for (std::int64_t i = 0; i < rows.rows(); ++i) {
     if (i > 0 && (bytes >= context.bytes || now_ns() >= context.deadline_ns)) break;
     if (context.at != nullptr) *context.at = i;
+    if (Interrupts::waiting()) {
+      outcome.error = cancelled();
+      break;
+    }
     Taken taken;
     Ref result = invoke(*rows.structure(), rows.row(i));
     if (result && PyCoro_CheckExact(result.get())) {
@@ -116,6 +121,7 @@ Ref PyFunction::invoke(const Structure& structure, const Row& row) const {
   const Ref element = Ref::steal(give_nest(structure, row.values, leaves_));
   if (!element) return {};
   PyObject* callable = kept_object(callable_);
+  const UserCode running;
   // A tuple is taken apart; anything else (a dict, a namedtuple) is one argument.
   return Ref::steal(structure.kind() == Structure::Kind::kTuple
                         ? PyObject_CallObject(callable, element.get())

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "file_watch.h"
+#include "interrupts.h"
 #include "objects.h"
 #include "spillway/base/clock.h"
 
@@ -76,7 +77,7 @@ class PyGenerator final : public Generator {
     PyObject* iterator = kept_object(iterator_);
     if (rests_ || PyGen_Check(iterator)) {
       const Ref closed = Ref::steal(PyObject_CallMethod(iterator, "close", nullptr));
-      if (!closed) PyErr_WriteUnraisable(iterator);
+      if (!closed) tell_unraisable(iterator);
     }
     iterator_.reset();
     stateful_.reset();
@@ -127,7 +128,7 @@ class PyGenerator final : public Generator {
     PyObject* iterator = kept_object(iterator_);
     const double seconds = static_cast<double>(most_ns) / 1e9;
     const Ref rested = Ref::steal(PyObject_CallMethod(iterator, kRest, "id", wake, seconds));
-    if (!rested) PyErr_WriteUnraisable(iterator);
+    if (!rested) tell_unraisable(iterator);
   }
 
   Result<std::string> state() override {

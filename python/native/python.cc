@@ -8,6 +8,8 @@
 #include <semaphore>
 #include <thread>
 
+#include "interrupts.h"
+#include "spillway/base/interruption.h"
 #include "spillway/base/thread.h"
 
 namespace spillway::python {
@@ -160,6 +162,11 @@ Status status_from_exception() {
   Py_XDECREF(type);
   Py_XDECREF(trace);
   Ref exception = Ref::steal(value);
+  const Meaning meaning = meaning_of(exception.get());
+  if (meaning == Meaning::kSignal && Interrupts::here()) {
+    keep_interruption(std::move(exception));
+    return cancelled();
+  }
   ErrorInfo info;
   info.kind = ErrorKind::kUser;
   info.code = Code::kUnknown;
@@ -173,17 +180,26 @@ Status status_from_exception() {
                 : name == "data"      ? ErrorKind::kData
                                       : ErrorKind::kUser;
   }
-  PyErr_Clear();
+  forget_exception();
+  if (meaning != Meaning::kFailure) {
+    info.code = Code::kCancelled;
+    info.type = kInterruption;
+  }
   const Ref shown = Ref::steal(PyObject_Str(exception.get()));
   const char* words = shown ? PyUnicode_AsUTF8(shown.get()) : nullptr;
   info.message = Py_TYPE(exception.get())->tp_name;
   if (words != nullptr && *words != 0) info.message += std::string(": ") + words;
-  PyErr_Clear();
+  forget_exception();
   info.cause = keep_object(std::move(exception));
   return Status(std::move(info));
 }
 
 PyObject* raise(const Status& error) {
+  raise_whole(error);
+  return nullptr;
+}
+
+bool raise_whole(const Status& error) {
   const ErrorInfo& info = error.info();
   const Ref facts = Ref::steal(PyDict_New());
   PyObject* d = facts.get();
@@ -208,7 +224,7 @@ PyObject* raise(const Status& error) {
   if (exception) {
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
   }
-  return nullptr;
+  return static_cast<bool>(exception);
 }
 
 }  // namespace spillway::python

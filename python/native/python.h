@@ -106,13 +106,18 @@ struct PythonTypes {
   Ref make_optional;  // element or None -> Optional
   Ref make_error;     // (facts, cause) -> exception
   Ref code_of;        // exception -> (code, kind)
+  Ref meaning_of;     // exception -> "", "raised" or "signal"
   Ref variable;       // spillway.sessions.variable.Variable; instances have `_dtype_name`
 };
 PythonTypes& types();
 
-// The exception now set, as a status: its code as TensorFlow gives it, itself as the cause.
+// The exception now set, as a status: its code as TensorFlow gives it, itself as the cause. One
+// that means more than a failure (interrupts.h) becomes an interruption, or is kept, and this is
+// kCancelled.
 Status status_from_exception();
 // Sets the Python exception for an error of the engine's. Returns null, for tail calls.
 PyObject* raise(const Status& error);
+// The same. False: making it was interrupted, and what interrupted it is set.
+bool raise_whole(const Status& error);
 
 }  // namespace spillway::python

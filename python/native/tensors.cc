@@ -7,7 +7,7 @@
 #include <typeinfo>
 
 #include "bindings.h"
-#include "spillway/base/interrupt.h"
+#include "interrupts.h"
 #include "spillway/graph/evaluate.h"
 #include "spillway/pipeline/run.h"
 
@@ -33,7 +33,7 @@ class FrameSite final : public graph::Site {
     const Ref text =
         Ref::steal(PyObject_CallFunction(types().describe_line.get(), "Oi", code, line));
     const char* chars = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-    if (chars == nullptr) PyErr_Clear();
+    if (chars == nullptr) forget_exception();
     return chars == nullptr ? std::string() : std::string(chars);
   }
 
@@ -141,13 +141,13 @@ const Tensor* evaluated(PyObject* tensor) {
     return nullptr;
   }
   Status status;
+  Interrupts interrupts;
   {
     const graph::Operand held = operand;
     const WithoutGil unlocked;
-    const InterruptScope interrupt(poll_signals);
     status = evaluate_now(held, true);
   }
-  if (PyErr_Occurred() != nullptr) return nullptr;  // from a signal handler
+  if (interrupts.raise()) return nullptr;
   if (!status.ok()) {
     raise(status);
     return nullptr;
@@ -296,8 +296,12 @@ PyObject* apply_op(const graph::OpDef& op, std::vector<graph::Operand> operands,
     if (light && graph::is_small(*node)) {
       status = evaluate_now(root, false);
     } else {
-      const WithoutGil unlocked;
-      status = evaluate_now(root, true);
+      Interrupts interrupts;
+      {
+        const WithoutGil unlocked;
+        status = evaluate_now(root, true);
+      }
+      if (interrupts.raise()) return nullptr;
     }
     // A graph drops what no result needs, and fails for each element otherwise, as in TensorFlow.
     if (!status.ok() && of_values(status) && tracing_now()) {

@@ -31,6 +31,7 @@ from spillway.dataset import (
 )
 from spillway.dtypes import DType, as_dtype
 from spillway.forecast import Forecast, forecast
+from spillway.interruptions import meaning_of as _meaning_of
 from spillway.lines import PACKAGE as _PACKAGE
 from spillway.lines import describe as _describe_line
 from spillway.optional import Optional
@@ -138,6 +139,7 @@ _native.register_types(
         "make_optional": Optional,
         "make_error": errors.make_error,
         "code_of": errors.code_of,
+        "meaning_of": _meaning_of,
         "variable": _Variable,
     }
 )

@@ -33,10 +33,10 @@ def make_error(facts: Mapping[str, Any], cause: BaseException | None = None) -> 
     >>> isinstance(e, TypeError), isinstance(e, errors.InvalidArgumentError), str(e)
     (True, True, 'count must be an integer')
     """
-    if isinstance(cause, _PASSED_ON):
+    wanted = str(facts.get("type") or "")
+    if cause is not None and (wanted == "Interruption" or isinstance(cause, _PASSED_ON)):
         return cause
     code = int(facts.get("code") or 0)
-    wanted = str(facts.get("type") or "")
     named = _BY_NAME.get(wanted)
     mixed: type[BaseException] | None = None
     if named is errors.FileError:

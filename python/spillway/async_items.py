@@ -33,7 +33,7 @@ class AsyncItems:
     def __init__(self, source: AsyncIterable[Any]) -> None:
         """Nothing of `source` runs yet."""
         self._loop = asyncio.new_event_loop()
-        self._source = source
+        self.source = source
         self._ready = False
         self._item: Any = None
         self._wanted: asyncio.Future[None] | None = None
@@ -92,7 +92,7 @@ class AsyncItems:
             _end(self._loop)
 
     async def _advance(self) -> None:
-        items = self._source.__aiter__()
+        items = self.source.__aiter__()
         try:
             while not self._closing:
                 try:

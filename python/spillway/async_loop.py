@@ -53,7 +53,10 @@ def _live(calls: _native.AsyncLoop) -> None:
     loop.add_reader(calls.wake, awaited.take)
     loop.call_soon(awaited.take)
     while True:  # user code may stop the loop, which others still need
-        loop.run_forever()
+        try:
+            loop.run_forever()
+        except (KeyboardInterrupt, SystemExit):
+            continue  # of a task that user code began: it has its exception, for who awaits it
 
 
 class _Awaited:
@@ -95,7 +98,7 @@ async def _run(call: _native.AsyncCall) -> None:
         coroutine: Any = call.start()
         # In one expression: nobody else holds the result, so its arrays need not be copied.
         call.finish(await coroutine)
-    except BaseException as error:  # whatever it is, it is this element's; the loop is everybody's
+    except BaseException as error:  # told in this element's place; the loop is everybody's
         trace = error.__traceback__
         call.fail(error.with_traceback(trace.tb_next if trace is not None else None))
 

@@ -22,6 +22,7 @@ from spillway._error_making import note_name
 from spillway._operators import definitions
 from spillway.config import settings
 from spillway.errors import SpillwayError
+from spillway.interruptions import pass_on
 from spillway.lines import user_line
 from spillway.seeds import seed_pair
 from spillway.shown import shown
@@ -290,7 +291,8 @@ def function(
     if of is not None:
         try:
             found = tracing.trace(call, of, output if result is None else result, op, dtype)
-        except Exception:
+        except Exception as error:
+            pass_on(error)
             if not lenient:
                 raise
             found = tracing.Traced(None, "fails for every element")

@@ -86,6 +86,7 @@ class Checking:
         self._at = Progress()
         self._problems = Problems(unit=bar.unit)
         self._seen: set[tuple[str, str, int | None]] = set()
+        self._skipped = 0
         self._latest: tuple[str, str, int | None] | None = None
         if resume and output is not None:
             earlier = read_log(output, _MOST_KEPT)
@@ -117,6 +118,7 @@ class Checking:
 
     def _run_pass(self, dataset: Dataset, state: bytes | None) -> None:
         it: Any = iter(dataset)
+        self._skipped = 0  # of this pass, taken from its audit
         with it:
             if state is not None:
                 it.restore(state)
@@ -129,12 +131,12 @@ class Checking:
                         self._found(self._problem(entry, dataset))
                     self._bar.update(self._at.checked, self._problems.total)
                     if time.monotonic() - noted >= _NOTED_EVERY_S:
-                        self._note(it)
+                        self._note(it, dataset)
                         noted = time.monotonic()
             except BaseException:
-                self._note(it)
+                self._note(it, dataset)
                 raise
-            self._take_skipped(it, dataset)
+            self._problems.unlisted += self._take_skipped(it, dataset)
 
     def _turn(self, it: Any) -> tuple[int, bool, list[dict[str, Any]]]:
         """About a tenth of a second's work: good elements, whether there is more, what failed."""
@@ -155,14 +157,16 @@ class Checking:
             rows += 1
         return rows, True, []
 
-    def _take_skipped(self, it: Any, dataset: Dataset) -> None:
-        """Elements that were left out of batches which a function gets: the audit has them."""
+    def _take_skipped(self, it: Any, dataset: Dataset) -> int:
+        """Elements that were left out, which only the audit has; how many it could not keep."""
         audit = it._audit()
         skipped = [entry for entry in audit["entries"] if entry["outcome"] == "skipped"]
-        self._at.checked += len(skipped)
-        for entry in skipped:
+        more = skipped[self._skipped :]
+        self._skipped = len(skipped)
+        self._at.checked += len(more)
+        for entry in more:
             self._found(self._problem(entry, dataset))
-        self._problems.unlisted += audit["entries_lost"] if skipped else 0
+        return int(audit["entries_lost"]) if skipped else 0
 
     def _problem(self, entry: dict[str, Any], dataset: Dataset) -> Problem:
         names, index = self.names.get(self._at.number, ()), entry["index"]
@@ -170,7 +174,8 @@ class Checking:
             entry = {**entry, "file": names[index]}
         return problem_of(entry, dataset)
 
-    def _note(self, it: Any) -> None:
+    def _note(self, it: Any, dataset: Dataset) -> None:
+        self._take_skipped(it, dataset)
         self._at.state, self._at.problems = it.save(), self._problems.total
         self._log.note(self._at)
 

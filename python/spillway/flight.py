@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
@@ -86,9 +87,8 @@ def stack_of(ident: int) -> str:
     """The frames of a thread that are not this package's, innermost first."""
     import linecache
 
-    frame: FrameType | None = sys._current_frames().get(ident)
     lines: list[str] = []
-    while frame is not None and len(lines) < _MOST_FRAMES:
+    for frame in _frames_of(sys._current_frames().get(ident)):
         code = frame.f_code
         if not code.co_filename.startswith(PACKAGE):
             where = describe(code, frame.f_lineno)
@@ -96,8 +96,57 @@ def stack_of(ident: int) -> str:
                 where = f'File "{code.co_filename}", line {frame.f_lineno}'
             text = linecache.getline(code.co_filename, frame.f_lineno, frame.f_globals).strip()
             lines.append(f"  {where} in {code.co_name}{': ' + text if text else ''}\n")
-        frame = frame.f_back
+        if len(lines) == _MOST_FRAMES:
+            break
     return "".join(lines)
+
+
+def _frames_of(frame: FrameType | None) -> Iterator[FrameType]:
+    """A thread's frames, innermost first; where it runs an event loop, those that wait there."""
+    from spillway.async_items import AsyncItems
+
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(PACKAGE):
+            items = frame.f_locals.get("self")
+            if isinstance(items, AsyncItems):
+                yield from reversed(_awaiting(items.source))
+        yield frame
+        frame = frame.f_back
+
+
+def _awaiting(awaited: Any) -> list[FrameType]:
+    """The frames of what `awaited` awaits, the innermost last.
+
+    >>> async def read():
+    ...     await asyncio.sleep(9)
+    >>> async def rows():
+    ...     yield await read()
+    >>> import asyncio
+    >>> [frame.f_code.co_name for frame in _awaiting(rows())]
+    ['rows']
+    """
+    frames: list[FrameType] = []
+    while awaited is not None and len(frames) < _MOST_FRAMES:
+        for kind, inner in (("cr", "cr_await"), ("ag", "ag_await"), ("gi", "gi_yieldfrom")):
+            if hasattr(awaited, inner):
+                frame = getattr(awaited, kind + "_frame")
+                if frame is None:
+                    return frames
+                frames.append(frame)
+                awaited = getattr(awaited, inner)
+                break
+        else:
+            awaited = _step_of(awaited)
+    return frames
+
+
+def _step_of(awaited: Any) -> Any:
+    """The async generator that `awaited` is a step of; None: it is something else."""
+    import gc
+
+    if not type(awaited).__name__.startswith("async_generator_"):
+        return None
+    return next((each for each in gc.get_referents(awaited) if hasattr(each, "ag_await")), None)
 
 
 def _prepare_stacks() -> None:

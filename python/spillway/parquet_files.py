@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from spillway import arrow_streams, errors, remote
+from spillway.interruptions import pass_on
 from spillway.plain_files import refuse_special
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ class _Files:
                     self._batch_size, [group], self._columns, use_threads=False
                 )
         except Exception as error:
+            pass_on(error)
             raise ValueError(f"{path}: {error}") from error
 
     def _check_columns(self, path: str, names: list[str]) -> None:

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from spillway.interruptions import pass_on
+
 ATTEMPTS = 5
 BACKOFF = 0.1  # seconds before the second attempt, doubled each time
 TOTAL_SECONDS = 60.0  # no attempt begins later than so
@@ -104,6 +106,7 @@ def _trying(path: str, offset: int, attempt: Callable[[], Any]) -> Any:
         try:
             return attempt()
         except Exception as error:
+            pass_on(error)
             late = time.monotonic() - begun + pause > TOTAL_SECONDS
             if number == ATTEMPTS or late or not _may_pass(error):
                 return _failure(path, error, offset, number)

@@ -30,6 +30,7 @@ from spillway import (
     traced_arrays,
 )
 from spillway.errors import SpillwayError
+from spillway.interruptions import pass_on
 from spillway.lines import PACKAGE, describe, with_source
 from spillway.optional import Optional
 from spillway.shown import shown
@@ -94,9 +95,11 @@ def trace(
     except TraceBreak as broken:
         return Traced(None, str(broken), _line_of(broken))
     except _CERTAIN as error:
+        pass_on(error)
         _explain(error, call, structure)
         raise
     except Exception as error:
+        pass_on(error)
         if any(leaf.shape is None or None in leaf.shape for leaf in leaves):
             why = f"raises {type(error).__name__} while shapes are not known: {error}"
             return Traced(None, why, _line_of(error))

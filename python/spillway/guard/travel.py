@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from spillway.interruptions import pass_on
 from spillway.lines import in_cells
 
 
@@ -27,6 +28,7 @@ def pack(function: Callable[..., Any], what: str, of: Any = None) -> bytes:
     try:
         return _dumps(function)
     except Exception as error:
+        pass_on(error)
         raise _refusal(function if of is None else of, what, "a worker process", error) from error
 
 
@@ -46,6 +48,7 @@ def check(value: Any, what: str, where: str) -> None:
     try:
         _look_at(value)
     except Exception as error:
+        pass_on(error)
         raise _refusal(value, what, where, error) from error
 
 
@@ -140,6 +143,7 @@ def check_argument(value: Any, what: str, where: str = "a worker process") -> No
     try:
         _look_at(value)
     except Exception as error:
+        pass_on(error)
         raise TypeError(
             f"{what}: an argument cannot go to {where}, {_kind(value)}: make it inside "
             "the generator, or keep the generator in this process"
@@ -165,6 +169,7 @@ def pack_values(values: Any, what: str) -> tuple[bytes, list[Any]]:
         text = cloudpickle.dumps(values, protocol=5, buffer_callback=buffers.append)
         return bytes(text), [buffer.raw() for buffer in buffers]
     except Exception as error:
+        pass_on(error)
         raise TypeError(f"{what}: a value cannot go to another process: {error}") from error
 
 

@@ -8,13 +8,14 @@ Either way they stay charged to the pipeline until the last tensor that shows th
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spillway import nest
+from spillway import _native, nest
 from spillway.shown import shown
 from spillway.specs import DatasetSpec, OptionalSpec
 
@@ -59,7 +60,7 @@ def refuse_datasets(dataset: Dataset, method: str) -> None:
             )
 
 
-class Handed:
+class Handed(_native.Elements):
     """One pass over a dataset: the arrays of each element go through `leaf`.
 
     Strings are as NumPy has them: `bytes`, and arrays of those. None stays None.
@@ -70,7 +71,7 @@ class Handed:
     (np.int32(2), {'s': b'a'})
     """
 
-    __slots__ = ("__weakref__", "_leaf", "_pass")
+    __slots__ = ("__weakref__",)
 
     def __init__(
         self,
@@ -84,16 +85,8 @@ class Handed:
         `alignment`: what `leaf` needs of an array of some size to show it without a copy.
         `main_waits`: the main thread does, in other code, while another one asks this pass.
         """
-        self._leaf = leaf
-        self._pass = dataset._open(False, owned=alignment, main_waits=main_waits)
-
-    def __iter__(self) -> Handed:
-        """This iterator."""
-        return self
-
-    def __next__(self) -> Any:
-        """The next element; StopIteration at the end."""
-        return converted(next(self._pass), self._leaf)
+        self._convert = functools.partial(converted, leaf=leaf)
+        self._pass: Any = dataset._open(False, owned=alignment, main_waits=main_waits)
 
     def save(self) -> bytes:
         """The position as bytes, for `restore` of an iterator over an equal pipeline."""

@@ -10,6 +10,7 @@ from spillway import nest
 from spillway.errors import OutOfRangeError
 from spillway.explain import Explanation
 from spillway.handover.elements import Handed, framework, refuse_datasets
+from spillway.interruptions import meaning_of
 from spillway.specs import NoneSpec
 
 if TYPE_CHECKING:
@@ -77,8 +78,8 @@ class _Flat:
                 raise
             self._left -= 1
             return (False, *self._empty)
-        except Exception:
-            self._failed = True
+        except Exception as error:
+            self._failed = not meaning_of(error)
             raise
         self._left -= 1
         return (True, *[leaf for leaf in nest.flatten(value) if leaf is not None])

@@ -7,6 +7,7 @@ from typing import Any
 
 from spillway import modes, nest
 from spillway.errors import FailedPreconditionError, OutOfRangeError
+from spillway.interruptions import meaning_of
 from spillway.lines import user_line
 from spillway.sessions.operation import Called
 from spillway.sessions.ordering import called
@@ -81,7 +82,24 @@ class GraphIterator:
                 "element.",
                 line=self._line,
             )
-        try:
-            return nest.flatten(next(source))
-        except StopIteration:
-            raise OutOfRangeError("End of sequence", line=self._line) from None
+        for element in source:  # the loop's variable has it, or the pass still does
+            if taken.elements is not None:
+                taken.elements.append((source, element))
+            return nest.flatten(element)
+        raise OutOfRangeError("End of sequence", line=self._line)
+
+
+class Taken(threading.local):
+    """What the run under way on this thread took. None: nobody wants to know."""
+
+    elements: list[tuple[Any, Any]] | None = None
+
+
+taken = Taken()
+
+
+def give_back(elements: list[tuple[Any, Any]], error: BaseException) -> None:
+    """A run ended with `error`. What interrupted it leaves its elements to the next one."""
+    if elements and meaning_of(error):
+        for source, element in reversed(elements):
+            source._give_back(element)

@@ -14,6 +14,7 @@ import numpy as np
 
 from spillway import modes, nest, opaque
 from spillway.errors import OutOfRangeError
+from spillway.interruptions import pass_on
 from spillway.native_ops import native
 from spillway.sessions import captures
 from spillway.sessions.arguments import (
@@ -173,6 +174,7 @@ class Function:
         except TraceBreak as broken:
             trace.why = str(broken)
         except Exception as error:  # run as Python it says so itself, with the values
+            pass_on(error)
             trace.why = f"raises {type(error).__name__}: {error}"
         return trace
 

@@ -10,6 +10,7 @@ from typing import Any
 from spillway import growth, modes, nest, tracked
 from spillway.lines import user_line
 from spillway.native_ops import native
+from spillway.sessions.dataset_iterator import give_back, taken
 from spillway.sessions.graph import Graph, get_default_graph, owner_of
 from spillway.sessions.operation import Fed, Operation
 from spillway.sessions.program import Program
@@ -87,7 +88,20 @@ class Session:
         fed = self._feeds(feed_dict)
         tensors = [e for e in elements if is_tensor(e) and e._symbolic]
         operations = [e for e in elements if isinstance(e, Operation)]
-        made = self._run(tensors, operations, fed)
+        outer, mine = taken.elements, []
+        taken.elements = mine
+        try:
+            made = self._run(tensors, operations, fed)
+            values = nest.pack_like(fetches, self._results(elements, made), lists=True)
+            growth.step()
+        except BaseException as error:
+            give_back(mine, error)
+            raise
+        finally:
+            taken.elements = outer
+        return values
+
+    def _results(self, elements: list[Any], made: list[Any]) -> list[Any]:
         out: list[Any] = []
         for element in elements:
             if isinstance(element, Operation):
@@ -96,8 +110,7 @@ class Session:
                 out.append(_known_array(element))
             else:
                 out.append(native.take_array(made.pop(0)))
-        growth.step()
-        return nest.pack_like(fetches, out, lists=True)
+        return out
 
     def _run(self, tensors: list[Any], operations: list[Any], fed: list[Any]) -> list[Any]:
         if not tensors and not operations:

@@ -1,5 +1,7 @@
 #include "spillway/guard/worker_verbs.h"
 
+#include "spillway/base/interruption.h"
+
 namespace spillway {
 
 CauseCarrier& cause_carrier() {
@@ -47,6 +49,10 @@ Status read_status(MessageReader& in, bool trusted) {
   const std::string_view cause = in.text();
   if (!in.ok() || info.kind > ErrorKind::kBug || info.code > Code::kDataLoss) {
     return internal_bug("a worker's error arrived damaged");
+  }
+  if (!trusted && info.type == kInterruption) {  // a stranger's code ends nobody's program
+    info.type.clear();
+    info.code = Code::kUnknown;
   }
   const CauseCarrier& carrier = cause_carrier();
   const auto read = trusted ? carrier.read : carrier.read_untrusted;

@@ -1,3 +1,5 @@
+#include <pthread.h>
+
 #include <algorithm>
 #include <sstream>
 
@@ -195,6 +197,43 @@ std::string StallFinder::describe(const Told& told, const std::vector<const Watc
     if (level.phase == Phase::kMemory && one == watched.front()) text << "\n" << one->ledger();
   }
   return text.str();
+}
+
+std::vector<StallFinder::Stall> StallFinder::waited_for(std::int64_t now_ns,
+                                                        std::int64_t least_ns) {
+  const Threads threads = read_board(now_ns);
+  const auto here = reinterpret_cast<std::uint64_t>(pthread_self());
+  const Now* own = nullptr;
+  for (const auto& levels : threads) {
+    for (const Now& level : levels) {
+      if (level.ident == here && level.phase == Phase::kConsumer) own = &level;
+    }
+  }
+  if (own == nullptr || own->seen->lasted_ns < least_ns) return {};
+  std::vector<Told> told;
+  for (const auto& levels : threads) {
+    const auto blamed = std::find_if(levels.rbegin(), levels.rend(), [&](const Now& level) {
+      const bool of_run = level.run == own->run || level.phase == Phase::kMemory;
+      return of_run && level.phase != Phase::kConsumer && level.seen->lasted_ns >= least_ns;
+    });
+    if (blamed == levels.rend()) continue;
+    const auto same =
+        std::ranges::find_if(told, [&](const Told& each) { return alike(*each.level, *blamed); });
+    if (same == told.end()) {
+      told.push_back({&*blamed, 0});
+    } else {
+      ++same->others;
+    }
+  }
+  std::vector<Stall> stalls;
+  if (told.empty()) {
+    stalls.push_back({Board::process().words(own->text) + ": element " +
+                          std::to_string(own->element) + " was waited for, " +
+                          seconds(own->seen->lasted_ns) + " long",
+                      own->ident});
+  }
+  for (const Told& each : told) stalls.push_back({describe(each, {}), each.level->ident});
+  return stalls;
 }
 
 std::vector<StallFinder::Stall> StallFinder::look(std::int64_t now_ns,

@@ -62,6 +62,9 @@ class StallFinder {
   };
   explicit StallFinder(double report_after_s) : base_s_(report_after_s) {}
   std::vector<Stall> look(std::int64_t now_ns, const std::vector<const Watched*>& watched);
+  // What the pass that this thread waits for has been at for so long, whatever would be reported:
+  // for whoever ends the wait. None: the wait was shorter, or this thread waits for no pass.
+  std::vector<Stall> waited_for(std::int64_t now_ns, std::int64_t least_ns);
 
  private:
   struct Seen {

@@ -1,6 +1,7 @@
 #include "spillway/pipeline/access.h"
 
 #include "spillway/base/interrupt.h"
+#include "spillway/base/interruption.h"
 #include "spillway/memory/activity.h"
 #include "spillway/pipeline/watched_run.h"
 
@@ -94,7 +95,9 @@ Result<Chunk> Access::at(std::int64_t index) {
   const Consuming consuming(run_->budget());
   const WatchedRun watched(*run_);
   const Doing waiting(Phase::kConsumer, text_of(*run_->stages().back()), 0, index, run_.get());
-  return root_->at(index);
+  Result<Chunk> row = root_->at(index);
+  if (!row.ok() && is_interruption(row.error())) tell(row.error());
+  return row;
 }
 
 }  // namespace spillway

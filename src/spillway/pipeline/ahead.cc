@@ -7,6 +7,7 @@
 
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
+#include "spillway/base/interruption.h"
 #include "spillway/base/jitter.h"
 #include "spillway/base/test_point.h"
 #include "spillway/base/thread.h"
@@ -51,7 +52,8 @@ struct Ahead::State {
   std::size_t largest_row SW_GUARDED_BY(mutex) = 0;
   std::int64_t taken SW_GUARDED_BY(mutex);  // position of the first row not handed out
   bool was_full SW_GUARDED_BY(mutex) = false;
-  bool wanted SW_GUARDED_BY(mutex) = false;  // somebody waits in next()
+  bool wanted SW_GUARDED_BY(mutex) = false;       // somebody waits in next()
+  bool interrupted SW_GUARDED_BY(mutex) = false;  // an interruption waits among them
   bool ended SW_GUARDED_BY(mutex) = false;
   bool started SW_GUARDED_BY(mutex) = false;
   bool finished SW_GUARDED_BY(mutex) = false;
@@ -60,7 +62,7 @@ struct Ahead::State {
   // Destroyed with the state, on whichever thread lets go last.
 
   bool may_pull() SW_REQUIRES(mutex) {
-    if (ended) return false;
+    if (ended || interrupted) return false;
     if (ready_rows == 0 && (wanted || largest_row == 0)) return true;
     if (ready_rows >= allowed || ready_bytes >= limits.bytes) {
       was_full = true;
@@ -109,9 +111,14 @@ void Ahead::drive(const std::shared_ptr<State>& state) {
     }();
     const MutexLock lock(state->mutex);
     const bool passed = next.ok() || is_position(next.error());
-    const bool stopped = !passed && next.error().code() == Code::kCancelled;
+    const bool interruption = !passed && is_interruption(next.error());
+    const bool stopped = !passed && !interruption && next.error().code() == Code::kCancelled;
     if (stopped || (next.ok() && !next.value())) {
       state->ended = true;
+    } else if (interruption) {
+      // In its place, and nothing behind it before somebody has heard of it.
+      state->interrupted = true;
+      if (failed_row(next.error()).told == nullptr) may_be_told(next.error());
     } else if (!passed) {
       // No memory now: whoever waits is told, and may ask again.
       if (!state->wanted) {
@@ -164,6 +171,13 @@ Next Ahead::next(const Demand& demand) {
   State& state = *state_;
   const MutexLock lock(state.mutex);
   state.input->forget_before(state.taken);
+  if (state.interrupted && !state.ready.empty()) {
+    const Next& first = state.ready.front().next;
+    if (!first.ok() && is_interruption(first.error()) && was_told(first.error())) {
+      state.ready.pop_front();
+      state.interrupted = false;
+    }
+  }
   if (state.ready.empty()) {
     // Tuned: emptied after it had been full means it was too short.
     if (state.tuned && state.was_full) {
@@ -186,7 +200,9 @@ Next Ahead::next(const Demand& demand) {
   }
   State::Item& front = state.ready.front();
   if (!front.next.ok()) {
-    Status error = std::move(front.next).status();
+    Status error = front.next.error();
+    // Whoever asks may have rows to hand on first: it comes again until it was told.
+    if (is_interruption(error)) return error;
     if (is_position(error)) {
       --state.ready_rows;
       ++state.taken;

@@ -9,6 +9,8 @@
 #include <thread>
 
 #include "spillway/base/clock.h"
+#include "spillway/base/interrupt.h"
+#include "spillway/base/interruption.h"
 #include "spillway/memory/room.h"
 #include "spillway/pipeline/run.h"
 #include "spillway/pipeline/watched_run.h"
@@ -78,13 +80,15 @@ void describe(Status& error, const Chunk& rows, std::int64_t row, std::int64_t i
   set_failed_row(error, {.input = alone, .lost = alone.amount(), .counted = nullptr});
 }
 
-// Sleeps in slices, so that a stopped run does not wait for its backoff.
-void back_off(const Run& run, double seconds) {
+// Sleeps in slices, so that neither a stopped run nor Ctrl-C waits for it. False: interrupted.
+bool back_off(const Run& run, double seconds) {
   using std::chrono::milliseconds;
   milliseconds left(std::llround(1000 * seconds));
   for (; left > milliseconds(0) && !run.stop(); left -= milliseconds(20)) {
+    if (interrupted()) return false;
     std::this_thread::sleep_for(std::min(left, milliseconds(20)));
   }
+  return !interrupted();
 }
 
 Status wrong_result(const Structure& declared, std::span<const Tensor> values) {
@@ -104,11 +108,17 @@ Function::Outcome settle_row(Stage& stage, Function& function, const Chunk& rows
   outcome.error = std::move(error);
   std::int64_t cpu_ns = 0;
   int attempts = 1;
+  const auto failed = [&] {
+    return !outcome.error.ok() && outcome.error.code() != Code::kCancelled;
+  };
   const OnError& policy = stage.policy();
   double pause = policy.backoff_s;
   const Chunk alone = rows.slice(row, row + 1);
-  while (!outcome.error.ok() && attempts <= policy.retries && !stage.run().stop()) {
-    back_off(stage.run(), pause);
+  while (failed() && attempts <= policy.retries && !stage.run().stop()) {
+    if (!back_off(stage.run(), pause)) {
+      outcome.error = cancelled();
+      break;
+    }
     pause *= 2;
     const UserCodeScope user_code(stage.account());
     CallContext again{stage.account(), index, epoch};
@@ -118,7 +128,9 @@ Function::Outcome settle_row(Stage& stage, Function& function, const Chunk& rows
     cpu_ns += outcome.cpu_ns;
     ++attempts;
   }
-  if (!outcome.error.ok()) {
+  if (is_interruption(outcome.error)) {
+    outcome.error = stage.keep_interruption(std::move(outcome.error), index, epoch);
+  } else if (failed()) {
     not_the_end(outcome.error, stage.node().op().name);
     describe(outcome.error, rows, row, index, attempts);
   }
@@ -134,6 +146,8 @@ Function::Outcome call_rows(Stage& stage, Function& function, const Chunk& rows,
   std::int64_t cpu_ns = 0;
   Status failed;
   while (done < rows.rows()) {
+    failed = stage.kept_interruption(first_index + done, epoch);
+    if (!failed.ok()) break;
     const Chunk rest = rows.slice(done, rows.rows());
     const UserCodeScope user_code(stage.account());
     CallContext context{stage.account(), first_index + done, epoch};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "spillway/base/clock.h"
+#include "spillway/base/interruption.h"
 #include "spillway/memory/activity.h"
 #include "spillway/pipeline/sealed_state.h"
 #include "spillway/pipeline/watched_run.h"
@@ -82,6 +83,7 @@ Next Consumer::next() {
   left_at_ = now_ns();
   const std::int64_t took = left_at_ - start;
   if (!next.ok()) {
+    if (is_interruption(next.error())) tell(next.error());
     if (!is_position(next.error())) return next;
     ++position_;
     if (ahead_ == nullptr) input_->forget_before(position_);
@@ -159,7 +161,9 @@ Status Consumer::restore(std::string_view state) {
                          "restore: the iterator has begun; restore a fresh one");
   }
   const Consuming consuming(run_->budget());
+  half_restored_ = true;
   SW_RETURN_IF_ERROR(input_->restore(in));
+  half_restored_ = false;
   position_ = input_->position();
   return {};
 }

@@ -37,8 +37,10 @@ class Consumer {
   // Sealed and bound to the pipeline's hash (sealed_state.h). Of what was handed out; may be called
   // at any time.
   Result<std::string> save() const;
-  // Before the first next().
+  // Before the first next(). An error leaves the pass as it was, unless it is half_restored(): then
+  // it stands nowhere and has to be closed.
   Status restore(std::string_view state);
+  bool half_restored() const { return half_restored_; }
 
   // Stops, drains, lets threads end; next() then says the end. Never waits long.
   void close();
@@ -79,6 +81,7 @@ class Consumer {
   std::int64_t stopped_ns_ = 0;  // 0: goes on
   std::int64_t stopped_cpu_ns_ = 0;
   std::int64_t worth_it_ = 0;  // times in a row both sides took their time
+  bool half_restored_ = false;
   bool exact_ = false;
   bool ended_ = false;
   bool closed_ = false;

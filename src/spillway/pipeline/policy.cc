@@ -165,6 +165,21 @@ Status ending_source(Status error) {
   return error;
 }
 
+void may_be_told(Status& interruption) {
+  FailedRow row = failed_row(interruption);
+  row.told = std::make_shared<std::atomic<bool>>(false);
+  set_failed_row(interruption, std::move(row));
+}
+
+void tell(const Status& interruption) {
+  if (const auto told = failed_row(interruption).told) *told = true;
+}
+
+bool was_told(const Status& interruption) {
+  const auto told = failed_row(interruption).told;
+  return told == nullptr || *told;
+}
+
 Status losing(Status error, const Amount& lost) {
   FailedRow row = failed_row(error);
   row.lost = lost;

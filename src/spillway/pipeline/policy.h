@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,15 +37,21 @@ struct CountedError;  // stage.cc
 
 // What the pipeline knows of an element that failed, beyond the words: ErrorInfo::input.
 struct FailedRow {
-  Chunk input;                            // the failing stage's, for quarantine; empty: not known
-  Amount lost{1, 1};                      // rows of that stage's input; none: it stands for no row
-  std::shared_ptr<CountedError> counted;  // by the run's audit
-  bool ends_source = false;               // the source gives no more, though it was not at its end
+  Chunk input = {};   // the failing stage's, for quarantine; empty: not known
+  Amount lost{1, 1};  // rows of that stage's input; none: it stands for no row
+  std::shared_ptr<CountedError> counted = nullptr;  // by the run's audit
+  bool ends_source = false;  // the source gives no more, though it was not at its end
+  // Of an interruption: it has reached whoever asked.
+  std::shared_ptr<std::atomic<bool>> told = nullptr;
 };
 FailedRow failed_row(const Status& error);
 void set_failed_row(Status& error, FailedRow row);
 // `error`, after which the source gives no more: leaving it out would lose all that follows.
 Status ending_source(Status error);
+// Of an interruption: whether it has reached whoever asked for elements.
+void may_be_told(Status& interruption);
+void tell(const Status& interruption);
+bool was_told(const Status& interruption);
 // `error`, with what is lost with it.
 Status losing(Status error, const Amount& lost);
 

@@ -175,6 +175,25 @@ bool Stage::is_skipped(Status& error) {
   return false;
 }
 
+Status Stage::keep_interruption(Status error, std::int64_t index, std::int64_t epoch) {
+  may_be_told(error);
+  const MutexLock lock(mutex_);
+  interruptions_.push_back({index, epoch, error});
+  any_interruptions_ = true;
+  return error;
+}
+
+Status Stage::kept_interruption(std::int64_t index, std::int64_t epoch) {
+  if (!any_interruptions_) return {};
+  const MutexLock lock(mutex_);
+  std::erase_if(interruptions_, [](const Interruption& each) { return was_told(each.error); });
+  any_interruptions_ = !interruptions_.empty();
+  for (const Interruption& each : interruptions_) {
+    if (each.index == index && each.epoch == epoch) return each.error;
+  }
+  return {};
+}
+
 void Stage::count(Status& error, bool skipped) {
   FailedRow row = failed_row(error);
   const Amount lost = row.lost;

@@ -91,6 +91,13 @@ class Stage {
   // The source met its end right after `error`, after which it might have gone on: perhaps it ended
   // early. Said in the audit, and as a warning.
   void ended_after(const Status& error);
+  // An interruption (interruption.h) of the call for row `index`: kept, since whoever called may
+  // have rows to hand on first and ask again. The same call then meets it again, until it was told:
+  // it reached whoever asked for elements.
+  Status keep_interruption(Status error, std::int64_t index, std::int64_t epoch);
+  // That of the call for row `index`, if it was not told; ok: there is none.
+  Status kept_interruption(std::int64_t index, std::int64_t epoch);
+
   // Counts input rows as dropped, with an entry that says why.
   void drop(const Amount& rows, std::string_view why, std::string origin = "");
 
@@ -109,6 +116,15 @@ class Stage {
   std::atomic<std::int64_t> errors_{0};
   std::atomic<std::size_t> largest_row_{0};
   std::atomic<std::size_t> guaranteed_{0};
+
+  struct Interruption {
+    std::int64_t index;
+    std::int64_t epoch;
+    Status error;
+  };
+  Mutex mutex_;
+  std::vector<Interruption> interruptions_ SW_GUARDED_BY(mutex_);  // one a call under way
+  std::atomic<bool> any_interruptions_{false};
 };
 using StagePtr = std::shared_ptr<Stage>;
 

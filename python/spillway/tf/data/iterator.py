@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import spillway
+from spillway import _native
 from spillway.audit import Audit
-from spillway.errors import InvalidArgumentError, OutOfRangeError, ResourceExhaustedError
+from spillway.errors import InvalidArgumentError, ResourceExhaustedError
 from spillway.report import Report
 from spillway.specs import TypeSpec
 from spillway.tensor import Tensor
@@ -20,22 +21,21 @@ from spillway.tf.data.optional import Optional
 if TYPE_CHECKING:
     from spillway.tf.data.dataset import Dataset
 
-_END = object()
 
-
-class Position:
+class Position(_native.Elements):
     """Where a pass over a dataset is; it can be moved, also after the first element.
 
-    Any threads may ask for the next element: they are served one after the other.
+    Any threads may ask for the next element: they are served one after the other. An element that
+    a signal's handler keeps from its caller (Ctrl-C, a time limit) is the next one again.
     """
 
-    __slots__ = ("_dataset", "_pass")
+    __slots__ = ("_dataset",)
     _tensors = False  # whether elements are tensors, or NumPy's values
 
     def __init__(self, dataset: Dataset) -> None:
         """At the beginning of a new pass."""
         self._dataset = dataset
-        self._pass = dataset._open(self._tensors)
+        self._pass: Any = dataset._open(self._tensors)
 
     def save(self) -> bytes:
         """The position as bytes, for `restore` of an iterator over an equal pipeline.
@@ -55,10 +55,18 @@ class Position:
         try:
             fresh = self._restored(state)
         except ResourceExhaustedError:
-            self._pass.close()
-            fresh = self._restored(state)
+            fresh = self._restored_alone(state)
+        before, self._pass = self._pass, fresh  # in one: what interrupts this finds one of them
+        before.close()
+
+    def _restored_alone(self, state: bytes) -> Any:
+        before = self._pass.save()
         self._pass.close()
-        self._pass = fresh
+        try:
+            return self._restored(state)
+        except BaseException:
+            self._pass = self._restored(before)
+            raise
 
     def _restored(self, state: bytes) -> Any:
         fresh = self._dataset._open(self._tensors)
@@ -93,39 +101,22 @@ class Iterator(Position, _PythonIterator[Any]):
     (Tensor(0, shape=(), dtype=int64), np.int64(1), False)
     """
 
-    __slots__ = ("__weakref__", "_plain")
+    __slots__ = ("__weakref__",)
     _tensors = True
+    _optional = staticmethod(Optional.from_value)
 
     def __init__(self, dataset: Dataset) -> None:
         """At the beginning of a new pass."""
         super().__init__(dataset)
-        self._plain = not has_front_parts(dataset.element_spec)
+        self._convert = to_front if has_front_parts(dataset.element_spec) else None
 
     @property
     def element_spec(self) -> Any:
         """What an element looks like."""
         return self._dataset.element_spec
 
-    def __iter__(self) -> Iterator:
-        """This iterator."""
-        return self
-
-    def __next__(self) -> Any:
-        """The next element; StopIteration at the end."""
-        value = next(self._pass)
-        return value if self._plain else to_front(value)
-
-    def get_next(self, name: str | None = None) -> Any:
-        """The next element; OutOfRangeError at the end."""
-        value = next(self._pass, _END)
-        if value is _END:
-            raise OutOfRangeError("End of sequence")
-        return value if self._plain else to_front(value)
-
-    def get_next_as_optional(self) -> Optional:
-        """The next element, or an Optional without one at the end."""
-        value = next(self._pass, _END)
-        return Optional.empty(self.element_spec) if value is _END else Optional.from_value(value)
+    def _no_element(self) -> Optional:
+        return Optional.empty(self.element_spec)
 
     def __enter__(self) -> Iterator:
         """This iterator, closed at the end of the block."""
@@ -149,18 +140,7 @@ class NumpyIterator(Position, _PythonIterator[Any]):
     """
 
     __slots__ = ("__weakref__",)
-
-    def __iter__(self) -> NumpyIterator:
-        """This iterator."""
-        return self
-
-    def __next__(self) -> Any:
-        """The next element; StopIteration at the end."""
-        return next(self._pass)
-
-    def next(self) -> Any:
-        """The next element; StopIteration at the end."""
-        return next(self)
+    next = _native.Elements.__next__
 
     def save(self) -> Any:
         """The position, as a scalar string tensor."""

@@ -7,6 +7,7 @@
 #include "spillway/base/bytes.h"
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
+#include "spillway/base/interruption.h"
 #include "spillway/base/jitter.h"
 #include "spillway/base/thread.h"
 #include "spillway/guard/channel.h"
@@ -56,6 +57,18 @@ struct Shared {
         epoch(context.epoch()),
         factory(
             std::static_pointer_cast<GeneratorFactory>(context.node().object_param("generator"))) {}
+  // For another generator in the place of one that is over.
+  explicit Shared(const Shared& other)
+      : run(other.run),
+        stage(other.stage),
+        structure(other.structure),
+        row_bytes(other.row_bytes),
+        bound(other.bound),
+        epoch(other.epoch),
+        factory(other.factory),
+        exact(other.exact),
+        ahead_ns(other.ahead_ns) {}
+  Shared& operator=(const Shared&) = delete;
 
   const std::shared_ptr<Run> run;
   const StagePtr stage;
@@ -389,7 +402,9 @@ class GeneratorIterator final : public Iterator {
   }
 
   Next pull(const Demand& demand) override {
-    Shared& shared = *shared_;
+    SW_RETURN_IF_ERROR(stage().kept_interruption(position_, epoch()));
+    const SharedPtr held = shared_;
+    Shared& shared = *held;
     const MutexLock lock(shared.mutex);
     const Awaited awaited(shared);
     // Asking for the rest of a block says nothing about the next one.
@@ -416,6 +431,10 @@ class GeneratorIterator final : public Iterator {
         if (ready == 0 && item.closed) {
           const Generator::Filled filled = item.filled;
           shared.items.pop_front();
+          if (filled.more == Generator::More::kError && is_interruption(filled.error)) {
+            start_again();
+            return stage().keep_interruption(filled.error, position_, epoch());
+          }
           if (filled.more == Generator::More::kError && !is_position(filled.error)) {
             return filled.error;
           }
@@ -475,6 +494,15 @@ class GeneratorIterator final : public Iterator {
   }
 
  private:
+  // A generator that was interrupted is over, its element not lost: another one passes over what
+  // was handed on, as after restore().
+  void start_again() {
+    shared_ = std::make_shared<Shared>(*shared_);
+    const MutexLock lock(shared_->mutex);
+    shared_->skip = position_;
+    shared_->mark = {position_, print_};
+  }
+
   // With the mutex held; the analysis does not see that `shared` and `*shared_` are one.
   Next take(Shared::Item& item, std::int64_t rows) SW_NO_TSA {
     Chunk chunk = item.block->take(item.taken, item.taken + rows)
@@ -496,7 +524,7 @@ class GeneratorIterator final : public Iterator {
   }
 
   const ScopePtr scope_;
-  const SharedPtr shared_;
+  SharedPtr shared_;
   std::int64_t position_ = 0;
   std::uint64_t print_ = 0;  // of the row before position_
   Status failed_last_;       // the error before position_, where that was none of a row
