@@ -78,7 +78,7 @@ NB_MODULE(_native, m) {
     all.optional = get("optional");
     all.make_optional = get("make_optional");
     all.make_error = get("make_error");
-    all.code_of = get("code_of");
+    all.facts_of = get("facts_of");
     all.meaning_of = get("meaning_of");
     all.variable = get("variable");
   });

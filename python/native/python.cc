@@ -151,6 +151,28 @@ PythonTypes& types() {
   return all;
 }
 
+namespace {
+
+constexpr std::size_t kMostName = 200;  // of a class, in messages
+
+std::string chars_of(PyObject* text) {
+  Py_ssize_t size = 0;
+  const char* const chars = PyUnicode_AsUTF8AndSize(text, &size);
+  if (chars != nullptr) return {chars, static_cast<std::size_t>(size)};
+  PyErr_Clear();  // a lone surrogate
+  const Ref bytes = Ref::steal(PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace"));
+  if (!bytes) return "";
+  return {PyBytes_AS_STRING(bytes.get()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.get()))};
+}
+
+ErrorKind kind_named(const std::string& name) {
+  if (name == "resource") return ErrorKind::kResource;
+  if (name == "transient") return ErrorKind::kTransient;
+  return name == "data" ? ErrorKind::kData : ErrorKind::kUser;
+}
+
+}  // namespace
+
 Status status_from_exception() {
   PyObject* type = nullptr;
   PyObject* value = nullptr;
@@ -170,26 +192,21 @@ Status status_from_exception() {
   ErrorInfo info;
   info.kind = ErrorKind::kUser;
   info.code = Code::kUnknown;
-  const Ref coded = Ref::steal(PyObject_CallOneArg(types().code_of.get(), exception.get()));
-  if (coded) {
-    info.code = static_cast<Code>(PyLong_AsLong(PyTuple_GET_ITEM(coded.get(), 0)));
-    const char* kind = PyUnicode_AsUTF8(PyTuple_GET_ITEM(coded.get(), 1));
-    const std::string_view name = kind == nullptr ? "user" : kind;
-    info.kind = name == "resource"    ? ErrorKind::kResource
-                : name == "transient" ? ErrorKind::kTransient
-                : name == "data"      ? ErrorKind::kData
-                                      : ErrorKind::kUser;
+  std::string words;
+  const Ref facts = Ref::steal(PyObject_CallOneArg(types().facts_of.get(), exception.get()));
+  if (facts) {
+    info.code = static_cast<Code>(PyLong_AsLong(PyTuple_GET_ITEM(facts.get(), 0)));
+    info.kind = kind_named(chars_of(PyTuple_GET_ITEM(facts.get(), 1)));
+    words = chars_of(PyTuple_GET_ITEM(facts.get(), 2));
+    exception = Ref::borrow(PyTuple_GET_ITEM(facts.get(), 3));
   }
-  forget_exception();
+  forget_exception();  // Ctrl-C in the user's own `__str__` is kept
   if (meaning != Meaning::kFailure) {
     info.code = Code::kCancelled;
     info.type = kInterruption;
   }
-  const Ref shown = Ref::steal(PyObject_Str(exception.get()));
-  const char* words = shown ? PyUnicode_AsUTF8(shown.get()) : nullptr;
-  info.message = Py_TYPE(exception.get())->tp_name;
-  if (words != nullptr && *words != 0) info.message += std::string(": ") + words;
-  forget_exception();
+  info.message = std::string_view(Py_TYPE(exception.get())->tp_name).substr(0, kMostName);
+  if (!words.empty()) info.message += ": " + words;
   info.cause = keep_object(std::move(exception));
   return Status(std::move(info));
 }

@@ -105,7 +105,7 @@ struct PythonTypes {
   Ref optional;       // spillway.optional.Optional; instances have `_element`
   Ref make_optional;  // element or None -> Optional
   Ref make_error;     // (facts, cause) -> exception
-  Ref code_of;        // exception -> (code, kind)
+  Ref facts_of;       // exception -> (code, kind, text, exception to keep), all of bounded size
   Ref meaning_of;     // exception -> "", "raised" or "signal"
   Ref variable;       // spillway.sessions.variable.Variable; instances have `_dtype_name`
 };

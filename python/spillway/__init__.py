@@ -138,7 +138,7 @@ _native.register_types(
         "optional": Optional,
         "make_optional": Optional,
         "make_error": errors.make_error,
-        "code_of": errors.code_of,
+        "facts_of": errors.facts_of,
         "meaning_of": _meaning_of,
         "variable": _Variable,
     }

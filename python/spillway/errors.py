@@ -24,6 +24,8 @@ import errno
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from . import error_bounds
+
 # The facts every error carries, in the order of the constructor. None: not known.
 _FACTS = (
     "kind",
@@ -391,6 +393,19 @@ def code_of(exc: BaseException) -> tuple[int, str]:
     if isinstance(exc, OSError) and exc.errno in _TRANSIENT_ERRNO:
         return 2, "transient"
     return 2, "user"
+
+
+def facts_of(exc: BaseException) -> tuple[int, str, str, BaseException]:
+    """Code, kind, text and the exception to keep as the cause: all of bounded size.
+
+    >>> facts_of(KeyError("label"))
+    (2, 'user', "'label'", KeyError('label'))
+    """
+    code, kind = code_of(exc)
+    if not isinstance(code, int) or not 0 < code <= UnauthenticatedError.code:
+        code = UnknownError.code  # a class of the user's
+    kept = error_bounds.bounded(exc)
+    return code, str(kind), error_bounds.text_of(kept), kept
 
 
 def fill(error: SpillwayError, message: str, facts: Mapping[str, Any]) -> None:

@@ -13,13 +13,17 @@ import math
 import pickle
 import re
 import sys
-import traceback
 import types
 from typing import Any
 
 import numpy as np
 
-_MOST_TEXT = 64 * 1024
+from spillway import error_bounds
+from spillway.error_bounds import short
+
+_MOST_CLASSES = 32
+_MOST_ARGS = 16
+_MOST_ARG = 32 * 1024  # characters
 _DTYPES = re.compile(r"[<>|=]([biufcSU]\d{1,9}|[mM]8(\[\d*[a-zA-Zμ]{1,2}\])?)")
 _BUILTINS = {"complex": complex, "bytearray": bytearray, "set": set, "frozenset": frozenset}
 _BUILTINS |= {"range": range, "slice": slice}
@@ -27,18 +31,24 @@ _BUILTINS |= {"range": range, "slice": slice}
 
 def pack_exception(error: BaseException) -> bytes:
     """An exception as facts: its classes by name, arguments as far as they are plain, its text."""
+    classes = [c for c in type(error).__mro__ if c is not object][:_MOST_CLASSES]
     facts = {
-        "classes": [[c.__module__, c.__qualname__] for c in type(error).__mro__ if c is not object],
-        "args": [_plain(a) for a in error.args],
-        "shown": str(error)[:_MOST_TEXT],
-        "trace": "".join(traceback.format_exception(error))[-_MOST_TEXT:],
+        "classes": [[short(str(c.__module__)), short(c.__qualname__)] for c in classes],
+        "args": [_plain(a) for a in error.args[:_MOST_ARGS]],
+        "shown": error_bounds.text_of(error_bounds.bounded(error)),
+        "trace": error_bounds.trace_of(error),
     }
     return json.dumps(facts).encode()
 
 
 def _plain(value: Any) -> Any:
     plain = value is None or isinstance(value, str | bool | int | float)
-    return value if plain else repr(value)[:_MOST_TEXT]
+    return value if plain and error_bounds.is_small(value, _MOST_ARG) else shown_arg(value)
+
+
+def shown_arg(value: Any) -> str:
+    """An argument of an exception as text."""
+    return short(value if isinstance(value, str) else error_bounds.shown_long(value), _MOST_ARG)
 
 
 def unpack_exception(packed: bytes) -> BaseException:
@@ -50,18 +60,20 @@ def unpack_exception(packed: bytes) -> BaseException:
     """
     try:
         facts = json.loads(packed)
-        args = tuple(_plain(a) for a in facts["args"])
-        names = [(str(module), str(name)) for module, name in facts["classes"]]
-        shown, trace = str(facts["shown"]), str(facts["trace"])
+        args = tuple(_plain(a) for a in facts["args"][:_MOST_ARGS])
+        names = [(str(module), str(name)) for module, name in facts["classes"][:_MOST_CLASSES]]
+        shown, trace = short(str(facts["shown"])), short(str(facts["trace"]))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return RuntimeError("an exception of a sandboxed worker arrived damaged")
-    error: BaseException = RuntimeError(shown[:_MOST_TEXT])
+    error: BaseException = RuntimeError(shown)
     for module, name in names:
         found = _exception_class(module, name)
         if found is not None:
             error = found.__new__(found, *args)
+            if isinstance(found.__str__, types.FunctionType):  # may need what was left behind
+                error = error_bounds.with_text(error, shown)
             break
-    error.add_note("In the worker:\n" + trace[-_MOST_TEXT:].rstrip())
+    error.add_note("In the worker:\n" + trace.rstrip())
     return error
 
 

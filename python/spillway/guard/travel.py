@@ -6,14 +6,16 @@ our own processes and run the user's own code: what comes from them is trusted a
 
 from __future__ import annotations
 
+import functools
+import io
 import pickle
 import random
-import traceback
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from spillway import error_bounds
 from spillway.interruptions import pass_on
 from spillway.lines import in_cells
 
@@ -66,8 +68,18 @@ def _look_at(value: Any) -> None:
 
 
 def _dumps(value: Any) -> bytes:
-    import io
+    with io.BytesIO() as file:
+        dump(value, file)
+        return file.getvalue()
 
+
+def dump(value: Any, file: Any, **how: Any) -> None:
+    """Writes a value to a file as cloudpickle does."""
+    _pickler()(file, **how).dump(value)
+
+
+@functools.cache
+def _pickler() -> Any:
     import cloudpickle
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
@@ -80,9 +92,7 @@ def _dumps(value: Any) -> bytes:
                 return shared_numpy, ()
             return super().reducer_override(obj)
 
-    with io.BytesIO() as file:
-        Pickler(file).dump(value)
-        return file.getvalue()
+    return Pickler
 
 
 def shared_random() -> Any:
@@ -178,25 +188,69 @@ def unpack_values(text: bytes, buffers: list[Any]) -> Any:
     return pickle.loads(text, buffers=buffers)
 
 
+_MOST_PACKED = 1 << 20  # bytes of an exception's class, arguments and attributes
+
+
+class _TooLargeError(Exception):
+    """More was written than is allowed."""
+
+
+class _Bounded(io.BytesIO):
+    """A file that takes so many bytes and no more."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most = most
+
+    def write(self, data: Any, /) -> int:
+        self.most -= memoryview(data).nbytes
+        if self.most < 0:
+            raise _TooLargeError
+        return super().write(data)
+
+
 def pack_exception(error: BaseException) -> bytes:
-    """An exception as bytes: its class, arguments, attributes and traceback, as far as they go."""
-    text = "".join(traceback.format_exception(error))
-    state = {k: v for k, v in vars(error).items() if k != "__notes__" and _packable(v)}
+    """An exception as bytes: its class, arguments, attributes and traceback, as far as they go.
+
+    What does not fit in a megabyte, or cannot travel, goes as its shortened `repr`.
+    """
+    trace = error_bounds.trace_of(error)
+    small = error_bounds.bounded(error)
+    cut = small is not error
+    shown = error_bounds.text_of(small)
     given: tuple[Any, ...] = error.args
     if isinstance(error, OSError) and type(error).__module__ == "builtins":
         given = tuple(error.__reduce__()[1])  # with the file's name
-    args = tuple(a if _packable(a) else repr(a) for a in given)
-    for cls in type(error).__mro__:
-        if issubclass(cls, BaseException) and _packable(cls):
-            return _dumps((cls, args, state, str(error), text))
-    return _dumps((Exception, args, state, str(error), text))
+    room = [_MOST_PACKED]
+    args = tuple(_as_far_as(value, room) for value in given[:_MOST_ARGS])
+    state = {}
+    for key, value in list(vars(error).items())[:_MOST_ARGS]:
+        if key != "__notes__" and _packable(value, room):
+            state[key] = value
+    cls: type[BaseException] = Exception
+    for one in type(error).__mro__[:_MOST_ARGS]:
+        if issubclass(one, BaseException) and _packable(one, [_MOST_PACKED]):
+            cls = one
+            break
+    return _dumps((cls, args, state, shown, trace, cut))
 
 
-def _packable(value: Any) -> bool:
+_MOST_ARGS = 64  # arguments and attributes of an exception, and classes that it derives from
+
+
+def _as_far_as(value: Any, room: list[int]) -> Any:
+    plain = error_bounds.is_small(value) if isinstance(value, str | bytes | int) else True
+    return value if plain and _packable(value, room) else error_bounds.shown_long(value)
+
+
+def _packable(value: Any, room: list[int]) -> bool:
+    """Whether it can be packed into what is left of `room`, which becomes less by that."""
+    file = _Bounded(room[0])
     try:
-        _dumps(value)
+        dump(value, file)
     except Exception:
         return False
+    room[0] = file.most
     return True
 
 
@@ -207,7 +261,7 @@ def unpack_exception(packed: bytes) -> BaseException:
     >>> type(error), error.args
     (<class 'KeyError'>, ('label',))
     """
-    cls, args, state, shown, text = pickle.loads(packed)
+    cls, args, state, shown, text, cut = pickle.loads(packed)
     try:
         made = cls(*args) if cls.__module__ == "builtins" else cls.__new__(cls, *args)
     except Exception:
@@ -216,5 +270,7 @@ def unpack_exception(packed: bytes) -> BaseException:
     if made is error and not error.args:
         error.args = args  # set in their own __init__ by some
     error.__dict__.update(state)
+    if cut:
+        error = error_bounds.with_text(error, shown)
     error.add_note("In the worker:\n" + in_cells(text.rstrip()))
     return error

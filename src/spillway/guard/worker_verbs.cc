@@ -3,6 +3,14 @@
 #include "spillway/base/interruption.h"
 
 namespace spillway {
+namespace {
+
+// What an error may take on its way: the front bounds what it writes, far below. A stranger's
+// worker may send anything.
+constexpr std::size_t kMostText = std::size_t{256} << 10U;
+constexpr std::size_t kMostCause = std::size_t{4} << 20U;
+
+}  // namespace
 
 CauseCarrier& cause_carrier() {
   static CauseCarrier carrier;
@@ -29,12 +37,13 @@ void write_status(const Status& status, MessageWriter& out) {
   out.add(static_cast<std::uint8_t>(status.ok() ? 0 : 1));
   if (status.ok()) return;
   const ErrorInfo& info = status.info();
-  out.add(info.kind).add(info.code).add(std::string_view(info.message));
-  out.add(std::string_view(info.type)).add(std::string_view(info.file)).add(info.offset);
+  const auto bounded = [](std::string_view text) { return text.substr(0, kMostText); };
+  out.add(info.kind).add(info.code).add(bounded(info.message));
+  out.add(bounded(info.type)).add(bounded(info.file)).add(info.offset);
   const CauseCarrier& carrier = cause_carrier();
   std::string cause;
   if (info.cause != nullptr && carrier.write != nullptr) cause = carrier.write(info.cause);
-  out.add(std::string_view(cause));
+  out.add(cause.size() > kMostCause ? std::string_view() : std::string_view(cause));
 }
 
 Status read_status(MessageReader& in, bool trusted) {
@@ -42,12 +51,12 @@ Status read_status(MessageReader& in, bool trusted) {
   ErrorInfo info;
   info.kind = in.get<ErrorKind>();
   info.code = in.get<Code>();
-  info.message = in.text();
-  info.type = in.text();
-  info.file = in.text();
+  info.message = in.text().substr(0, kMostText);
+  info.type = in.text().substr(0, kMostText);
+  info.file = in.text().substr(0, kMostText);
   info.offset = in.get<std::int64_t>();
   const std::string_view cause = in.text();
-  if (!in.ok() || info.kind > ErrorKind::kBug || info.code > Code::kDataLoss) {
+  if (!in.ok() || info.kind > ErrorKind::kBug || info.code > static_cast<Code>(16)) {
     return internal_bug("a worker's error arrived damaged");
   }
   if (!trusted && info.type == kInterruption) {  // a stranger's code ends nobody's program
@@ -56,7 +65,7 @@ Status read_status(MessageReader& in, bool trusted) {
   }
   const CauseCarrier& carrier = cause_carrier();
   const auto read = trusted ? carrier.read : carrier.read_untrusted;
-  if (!cause.empty() && read != nullptr) info.cause = read(cause);
+  if (!cause.empty() && cause.size() <= kMostCause && read != nullptr) info.cause = read(cause);
   return Status(std::move(info));
 }
 
