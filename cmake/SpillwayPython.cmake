@@ -12,6 +12,7 @@ nanobind_add_module(_native NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE
   python/native/async_loop.cc
   python/native/bind_graph.cc
   python/native/bind_access.cc
+  python/native/bind_cargo.cc
   python/native/bind_guarded.cc
   python/native/bind_iterator.cc
   python/native/bind_elements.cc

@@ -226,7 +226,7 @@ def made_at_random(rng: random.Random, depth: int) -> BaseException:
             lambda: list(range(size // 10)),
             lambda: {i: "z" for i in range(size // 30)},
             lambda: 1 << size,
-            lambda: np.zeros(size),
+            lambda: bytearray(size),
             lambda: [["deep"] * 10] * (size // 100),
         ]
     )()

@@ -13,6 +13,7 @@
 #include "bindings.h"
 #include "objects.h"
 #include "spillway/base/clock.h"
+#include "spillway/guard/copies.h"
 
 namespace nb = nanobind;
 
@@ -55,6 +56,7 @@ void AsyncCall::note_cpu() {
 }
 
 void AsyncCall::settle() {
+  end_copy_of_worker();
   row_ = Chunk();
   AwaitedFunction::Done done = std::move(done_);
   done(std::move(outcome_));

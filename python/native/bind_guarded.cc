@@ -4,6 +4,7 @@
 
 #include "bindings.h"
 #include "interrupts.h"
+#include "spillway/guard/copies.h"
 #include "spillway/guard/guarded_call.h"
 #include "workers.h"
 
@@ -70,10 +71,15 @@ nb::object bytes_array(const BufferPtr& part) {
   return nb::steal(array);
 }
 
-nb::tuple to_python(const Parcel& parcel) {
-  nb::list parts;
-  for (const BufferPtr& part : parcel.parts) parts.append(bytes_array(part));
-  return nb::make_tuple(nb::bytes(parcel.text.data(), parcel.text.size()), parts);
+// A long text travels as the first part, through the shared memory.
+void put_text(const nb::bytes& text, Parcel& parcel) {
+  if (text.size() <= Cargo::kMostInMessage) {
+    parcel.text.assign(text.c_str(), text.size());
+    return;
+  }
+  auto* const begin = reinterpret_cast<std::byte*>(const_cast<char*>(text.c_str()));
+  parcel.parts.insert(parcel.parts.begin(),
+                      std::make_shared<Buffer>(Buffer::adopt(begin, text.size(), nullptr)));
 }
 
 struct NativeGuarded {
@@ -84,12 +90,12 @@ struct NativeGuarded {
 nb::tuple call(NativeGuarded& self, const nb::bytes& text, nb::handle buffers) {
   begin_watching();
   Parcel request;
-  request.text.assign(text.c_str(), text.size());
   Result<Parcel> answer = cancelled();
   Interrupts interrupts;
   {
     const Lent lent(buffers);
     request.parts = lent.parts();
+    put_text(text, request);
     {
       const WithoutGil free;
       answer = self.guarded->call(request, self.account);
@@ -102,19 +108,28 @@ nb::tuple call(NativeGuarded& self, const nb::bytes& text, nb::handle buffers) {
 
 }  // namespace
 
+nb::tuple to_python(const Parcel& parcel) {
+  nb::list parts;
+  for (const BufferPtr& part : parcel.parts) parts.append(bytes_array(part));
+  return nb::make_tuple(nb::bytes(parcel.text.data(), parcel.text.size()), parts);
+}
+
 Result<Parcel> serve_parcel(PyObject* serve, const Parcel& request) {
   const WithGil gil;
   try {
     const nb::tuple given = to_python(request);
     const Ref made = Ref::steal(PyObject_CallObject(serve, given.ptr()));
+    end_copy_of_worker();
     if (!made) return status_from_exception();
     const nb::tuple answer = nb::cast<nb::tuple>(nb::handle(made.get()));
     Parcel parcel;
-    const nb::bytes text = nb::cast<nb::bytes>(answer[0]);
-    parcel.text.assign(text.c_str(), text.size());
     // The parts live until they were copied: `keep` holds the views, on this thread only.
-    auto lent = std::make_shared<Lent>(answer[1]);
-    for (const BufferPtr& part : lent->parts()) {
+    auto lent = std::make_shared<std::pair<nb::tuple, Lent>>(answer, answer[1]);
+    Parcel lying;
+    lying.parts = lent->second.parts();
+    put_text(nb::cast<nb::bytes>(answer[0]), lying);
+    parcel.text = std::move(lying.text);
+    for (const BufferPtr& part : lying.parts) {
       const auto keep = std::shared_ptr<void>(part.get(), [lent](void*) mutable {
         const WithGil again;
         lent.reset();
@@ -135,13 +150,12 @@ void bind_guarded(nb::module_& m) {
   nb::class_<NativeGuarded>(m, "GuardedCall", "A callable in a worker of its own.")
       .def(
           "__init__",
-          [](NativeGuarded* self, const nb::bytes& setup, const std::vector<std::string>& command,
+          [](NativeGuarded* self, nb::handle setup, const std::vector<std::string>& command,
              const std::string& name, const nb::dict& rules) {
             const GuardRules how = rules_of(rules);
-            new (self) NativeGuarded{
-                std::make_unique<GuardedCall>(worker_pool(command, how.kind),
-                                              std::string(setup.c_str(), setup.size()), name, how),
-                Budget::process().open_account(name)};
+            new (self) NativeGuarded{std::make_unique<GuardedCall>(worker_pool(command, how.kind),
+                                                                   cargo_of(setup), name, how),
+                                     Budget::process().open_account(name)};
           },
           nb::arg("setup"), nb::arg("command"), nb::arg("name"), nb::arg("rules"))
       .def("call", &call, nb::arg("text"), nb::arg("buffers"))

@@ -11,6 +11,7 @@
 #include "bindings.h"
 #include "interrupts.h"
 #include "objects.h"
+#include "spillway/guard/copies.h"
 #include "spillway/guard/fork_server.h"
 #include "spillway/guard/sandbox.h"
 #include "spillway/guard/worker_pool.h"
@@ -84,27 +85,28 @@ Pools& pools() {
   return all;
 }
 
-// What `load` makes of bytes that traveled.
-Ref loaded(PyObject* load, std::string_view bytes) {
-  const Ref given =
-      Ref::steal(PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
-  return given ? Ref::steal(PyObject_CallOneArg(load, given.get())) : Ref();
+// What `load` makes of what traveled.
+Ref loaded(PyObject* load, const Parcel& sent) {
+  const nb::tuple given = to_python(sent);
+  return Ref::steal(PyObject_CallObject(load, given.ptr()));
 }
 
-Result<FunctionPtr> load_function(PyObject* load, std::string_view bytes, StructurePtr output,
+Result<FunctionPtr> load_function(PyObject* load, const Parcel& sent, StructurePtr output,
                                   std::string name) {
   const WithGil gil;
-  Ref callable = loaded(load, bytes);
+  Ref callable = loaded(load, sent);
+  end_copy_of_worker();
   if (!callable) return status_from_exception();
   if (FunctionPtr traced = function_if_one(callable.get())) return traced;
   return make_function(std::move(callable), std::move(output), "", std::move(name), false, "");
 }
 
 // A generator travels as a callable and its arguments.
-Result<std::shared_ptr<GeneratorFactory>> load_generator(PyObject* load, std::string_view bytes,
+Result<std::shared_ptr<GeneratorFactory>> load_generator(PyObject* load, const Parcel& sent,
                                                          StructurePtr output, std::string name) {
   const WithGil gil;
-  const Ref pair = loaded(load, bytes);
+  const Ref pair = loaded(load, sent);
+  end_copy_of_worker();
   if (!pair) return status_from_exception();
   if (PyTuple_Check(pair.get()) == 0 || PyTuple_GET_SIZE(pair.get()) != 2) {
     return internal_bug("a generator travels with its arguments");
@@ -137,14 +139,15 @@ void serve(int channel, int memory, const nb::object& load, const nb::object& an
     tell(become, kind.memory_limit, kind.sandboxed);
   };
   front.seed = [&seed](std::uint8_t draws, std::uint64_t number) { tell(seed, draws, number); };
-  front.load = [&loader](std::string_view bytes, StructurePtr output, std::string name) {
-    return load_function(loader.get(), bytes, std::move(output), std::move(name));
+  front.load = [&loader](const Parcel& sent, StructurePtr output, std::string name) {
+    return load_function(loader.get(), sent, std::move(output), std::move(name));
   };
-  front.begin = [&loader](std::string_view bytes, StructurePtr output, std::string name) {
-    return load_generator(loader.get(), bytes, std::move(output), std::move(name));
+  front.begin = [&loader](const Parcel& sent, StructurePtr output, std::string name) {
+    return load_generator(loader.get(), sent, std::move(output), std::move(name));
   };
   front.serve = [&server](const Parcel& request) { return serve_parcel(server.get(), request); };
   const WithoutGil unlocked;
+  begin_as_worker();
   Budget::process().stop_watching();
   WorkerLoop loop(Channel(Descriptor(channel)), std::move(shared), Budget::process(),
                   std::move(front));
@@ -202,23 +205,21 @@ void bind_workers(nb::module_& m) {
       nb::arg("read_untrusted"), nb::arg("report"));
   m.def(
       "guarded_function",
-      [](nb::handle function, const nb::bytes& travels, const std::vector<std::string>& command,
+      [](nb::handle function, nb::handle travels, const std::vector<std::string>& command,
          const nb::dict& rules) {
         const GuardRules how = rules_of(rules);
         return function_to_python(std::make_shared<GuardedFunction>(
-            function_of(function), std::string(travels.c_str(), travels.size()),
-            worker_pool(command, how.kind), how));
+            function_of(function), cargo_of(travels), worker_pool(command, how.kind), how));
       },
       nb::arg("function"), nb::arg("travels"), nb::arg("command"), nb::arg("rules"),
       "A Python function of the engine's, run in worker processes.");
   m.def(
       "guarded_generator",
-      [](nb::handle generator, const nb::bytes& travels, nb::handle structure,
+      [](nb::handle generator, nb::handle travels, nb::handle structure,
          const std::vector<std::string>& command, const nb::dict& rules) {
         const GuardRules how = rules_of(rules);
         return object_to_python(std::make_shared<GuardedGeneratorFactory>(
-            std::dynamic_pointer_cast<GeneratorFactory>(object_of(generator)),
-            std::string(travels.c_str(), travels.size()),
+            std::dynamic_pointer_cast<GeneratorFactory>(object_of(generator)), cargo_of(travels),
             structure.is_none() ? nullptr : structure_of(structure), worker_pool(command, how.kind),
             how));
       },

@@ -58,6 +58,7 @@ void bind_files(nanobind::module_& m);
 void bind_fit(nanobind::module_& m);
 void bind_workers(nanobind::module_& m);
 void bind_guarded(nanobind::module_& m);
+void bind_cargo(nanobind::module_& m);
 void bind_async(nanobind::module_& m);
 void bind_flight(nanobind::module_& m);
 void bind_travel(nanobind::module_& m);

@@ -59,6 +59,7 @@ NB_MODULE(_native, m) {
   bind_fit(m);
   bind_workers(m);
   bind_guarded(m);
+  bind_cargo(m);
   bind_async(m);
   bind_flight(m);
   bind_travel(m);

@@ -6,6 +6,7 @@
 #include "interrupts.h"
 #include "objects.h"
 #include "spillway/base/clock.h"
+#include "spillway/guard/copies.h"
 
 namespace spillway::python {
 namespace {
@@ -99,6 +100,7 @@ Function::Outcome PyFunction::call_all(const Chunk& rows, const CallContext& con
     }
     Taken taken;
     Ref result = invoke(*rows.structure(), rows.row(i));
+    end_copy_of_worker();
     if (result && PyCoro_CheckExact(result.get())) {
       refuse_coroutine(result.get());
       result = Ref();

@@ -5,6 +5,7 @@
 #include "interrupts.h"
 #include "objects.h"
 #include "spillway/base/clock.h"
+#include "spillway/guard/copies.h"
 
 namespace spillway::python {
 namespace {
@@ -95,6 +96,7 @@ class PyGenerator final : public Generator {
       // The clock is not free: look at every eighth row, or after one that was slow to come.
       if ((i & 7) == 0 && i > 0 && now_ns() >= deadline_ns) break;
       Ref item = Ref::steal(advance(iterator));
+      end_copy_of_worker();
       if (!item) {
         if (PyErr_Occurred() == nullptr || PyErr_ExceptionMatches(PyExc_StopIteration) != 0) {
           PyErr_Clear();
@@ -277,6 +279,7 @@ class PyGeneratorFactory final : public GeneratorFactory {
     const bool loader = PyIter_Check(made.get()) == 0 && has_states(made.get());
     if (loader && state != nullptr && !load(made.get(), *state)) return status_from_exception();
     Ref iterator = Ref::steal(PyObject_GetIter(made.get()));
+    end_copy_of_worker();
     if (!iterator) return status_from_exception();
     Ref stateful;
     if (loader) {

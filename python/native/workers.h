@@ -6,6 +6,7 @@
 
 #include "bindings.h"
 #include "python.h"
+#include "spillway/guard/cargo.h"
 #include "spillway/guard/parcel.h"
 #include "spillway/guard/watch.h"
 
@@ -21,6 +22,11 @@ FunctionPtr function_if_one(nanobind::handle object);
 
 // What `guard.rules` says of a stage; where a key is missing, the default holds.
 GuardRules rules_of(const nanobind::dict& given);
+
+// What a parcel holds, as a text and arrays of bytes. A long text is the first of those instead.
+nanobind::tuple to_python(const Parcel& parcel);
+// What a Python `Cargo` holds.
+CargoPtr cargo_of(nanobind::handle object);
 
 // In a worker: `serve(text, parts)` gives a text and buffers.
 Result<Parcel> serve_parcel(PyObject* serve, const Parcel& request);

@@ -27,26 +27,47 @@ class _Spare(NamedTuple):
 
 def main() -> None:
     """Serves the socket whose number is the last argument until its other end is gone."""
-    # An answer that nobody waits for any more is no reason to complain.
-    with socket.socket(fileno=int(sys.argv[-1])) as server, contextlib.suppress(ConnectionError):
+    with socket.socket(fileno=int(sys.argv[-1])) as server:
         server.setblocking(True)
         _prepare()
-        spare: _Spare | None = None
-        while True:
-            message, fds = _receive(server)
-            if message is None:
-                return
-            if message[0] == _REAP:
-                (pid,) = struct.unpack_from("<q", message, 1)
-                _send(server, struct.pack("<q", _status(pid)))
-            elif message[0] == _SPARE:
-                spare = _keep_spare(server, spare, message[1] == 1)
-            elif message[0] == _SPAWN and len(fds) == 3:
-                answer = _spawn(server, spare, message, fds)
-                spare = None
-                for fd in fds:
-                    os.close(fd)
-                _send(server, answer)
+        workers: set[int] = set()
+        try:
+            # An answer that nobody waits for any more is no reason to complain.
+            with contextlib.suppress(ConnectionError):
+                _serve(server, workers)
+        finally:
+            for pid in workers:
+                _end_group(pid)
+
+
+def _serve(server: socket.socket, workers: set[int]) -> None:
+    """Does what it is told; `workers`: those that were started and not asked about since."""
+    spare: _Spare | None = None
+    while True:
+        message, fds = _receive(server)
+        if message is None:
+            return
+        if message[0] == _REAP:
+            (pid,) = struct.unpack_from("<q", message, 1)
+            _end_group(pid)
+            _send(server, struct.pack("<q", _status(pid)))
+            workers.discard(pid)
+        elif message[0] == _SPARE:
+            spare = _keep_spare(server, spare, message[1] == 1)
+        elif message[0] == _SPAWN and len(fds) == 3:
+            answer = _spawn(server, spare, message, fds)
+            workers.add(struct.unpack_from("<q", answer)[0])
+            spare = None
+            for fd in fds:
+                os.close(fd)
+            _send(server, answer)
+
+
+def _end_group(pid: int) -> None:
+    """Ends what a worker has started and left running; the worker itself is not waited for yet."""
+    if pid > 0:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
 
 
 def _prepare() -> None:

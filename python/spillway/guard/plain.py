@@ -132,6 +132,8 @@ class _Unpickler(pickle.Unpickler):
 
 def unpack_values(text: bytes, buffers: list[Any]) -> Any:
     """The values again, copied out of the memory that the worker can still write to."""
+    if not len(text):  # a long one is the first of the buffers
+        text, buffers = bytes(buffers[0]), buffers[1:]
     return _Unpickler(io.BytesIO(text), buffers=buffers).load()
 
 

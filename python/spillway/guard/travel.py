@@ -15,23 +15,53 @@ from typing import Any
 
 import numpy as np
 
-from spillway import error_bounds
+from spillway import _native, error_bounds, errors
+from spillway.guard import cargo
 from spillway.interruptions import pass_on
 from spillway.lines import in_cells
 
 
-def pack(function: Callable[..., Any], what: str, of: Any = None) -> bytes:
-    """A function as bytes; TypeError that names what of it, or of `of` in it, cannot travel.
+def pack(function: Callable[..., Any], what: str, of: Any = None) -> _native.Cargo:
+    """A function on its way to workers; TypeError that names what of it, or of `of`, cannot travel.
 
-    >>> import pickle
-    >>> pickle.loads(pack(lambda x: x + 1, "map"))(2)
+    What it captured goes along. Where there is no room for that, it is a BudgetError that names the
+    largest variable and its size.
+
+    >>> loads(*pack(lambda x: x + 1, "map").open())(2)
     3
     """
     try:
-        return _dumps(function)
+        return cargo.packed(function, dump)
+    except (errors.BudgetError, MemoryError) as error:
+        raise _too_large(function if of is None else of, what, error) from error
     except Exception as error:
         pass_on(error)
         raise _refusal(function if of is None else of, what, "a worker process", error) from error
+
+
+def _too_large(shown: Any, what: str, error: Exception) -> errors.BudgetError:
+    """Names what of `shown` takes the most there."""
+    sizes = {name: cargo.size_of(value, dump) for name, value in _captured(shown).items()}
+    name = max(sizes, key=sizes.__getitem__, default="")
+    size = _native.format_bytes
+    because = ""
+    if name:
+        value = _captured(shown)[name]
+        because = f" because of `{name}`, {_kind(value)} of {size(sizes[name])}"
+    reason = error.message if isinstance(error, errors.BudgetError) else str(error)
+    reason = reason or "memory ran out while it was packed"
+    return errors.BudgetError(
+        f"{what}: {name_of(shown)} has no room on its way to worker processes{because}. Load it "
+        f"inside the function (then each worker has its own), or keep the function in this "
+        f"process.\n{reason}"
+    )
+
+
+def loads(text: Any, parts: list[Any]) -> Any:
+    """What was packed: its arrays lie where the parts do. A long text is the first of those."""
+    if not len(text):
+        text, *parts = parts
+    return pickle.loads(text, buffers=parts)
 
 
 def _refusal(shown: Any, what: str, where: str, error: Exception) -> TypeError:
@@ -117,6 +147,16 @@ def _kind(value: Any) -> str:
 
 def _culprit(function: Any) -> tuple[str | None, Any]:
     """The first variable that cannot be packed by itself."""
+    for name, value in _captured(function).items():
+        try:
+            _look_at(value)
+        except Exception:
+            return name, value
+    return None, None
+
+
+def _captured(function: Any) -> dict[str, Any]:
+    """The variables that travel with a function, or with an object that is called."""
     inner = getattr(function, "__func__", function)
     code = getattr(inner, "__code__", None)
     named: dict[str, Any] = {}
@@ -133,12 +173,7 @@ def _culprit(function: Any) -> tuple[str | None, Any]:
         named |= dict(_defaults(inner))
     else:
         named |= getattr(inner, "__dict__", {})
-    for name, value in named.items():
-        try:
-            _look_at(value)
-        except Exception:
-            return name, value
-    return None, None
+    return named
 
 
 def _defaults(function: Any) -> list[tuple[str, Any]]:
@@ -185,7 +220,7 @@ def pack_values(values: Any, what: str) -> tuple[bytes, list[Any]]:
 
 def unpack_values(text: bytes, buffers: list[Any]) -> Any:
     """The values again; arrays lie where their buffers do."""
-    return pickle.loads(text, buffers=buffers)
+    return loads(text, buffers)
 
 
 _MOST_PACKED = 1 << 20  # bytes of an exception's class, arguments and attributes

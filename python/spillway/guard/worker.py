@@ -7,7 +7,6 @@ import faulthandler
 import functools
 import json
 import os
-import pickle
 import signal
 import sys
 from collections.abc import Callable
@@ -40,6 +39,9 @@ def _folder() -> str | None:
 def main(parent: int, facts: bytes, channel: int, memory: int, stacks: int) -> None:
     """Lives as long as the process at the other end of the channel."""
     _native.die_with_parent(parent)
+    # What user code starts belongs to this worker, and ends with it.
+    with contextlib.suppress(OSError):
+        os.setpgid(0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     faulthandler.enable(file=stacks, all_threads=True)
     faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=True, chain=False)
@@ -69,11 +71,11 @@ def _adopt(facts: dict[str, Any]) -> None:
     config.settings.isolate = False  # user code is where it should be
 
 
-def load(packed: bytes) -> Any:
+def load(text: bytes, parts: list[Any]) -> Any:
     """The function that was sent here, or the generator with its arguments."""
     from spillway.guard.rules import Started, ToTrace
 
-    sent = pickle.loads(packed)
+    sent = travel.loads(text, parts)
     if isinstance(sent, ToTrace):
         return sent()
     if isinstance(sent, Started):
@@ -120,7 +122,7 @@ def answer(text: bytes, parts: list[Any]) -> tuple[bytes, list[Any]]:
     """What `guarded` asks: first to set the callable up, then to call it."""
     global _called
     if _called is None:
-        _called = _told(pickle.loads(text)())
+        _called = _told(travel.loads(text, parts)())
         return b"", []
     args, kwargs = travel.unpack_values(text, parts)
     result = _called(*args, **kwargs)

@@ -14,6 +14,7 @@ namespace spillway {
 // What is held against an element whose call ended a worker.
 struct Blame {
   int deaths = 0;         // of workers
+  int kills = 0;          // the same from outside: nobody's fault, but not for ever
   std::int64_t lost = 0;  // rows before it whose results were lost with the first
   Status error;           // where it may not be tried again
 };
@@ -25,7 +26,7 @@ class BlameBook {
  public:
   using Element = std::pair<std::int64_t, std::int64_t>;  // epoch, index
 
-  // Nothing (no deaths): not to blame.
+  // Nothing (neither deaths nor kills): not to blame.
   Blame of(const AccountPtr& pass, Element element);
   void blame(const AccountPtr& pass, Element element, Blame blame);
   void acquit(const AccountPtr& pass, Element element);

@@ -35,10 +35,10 @@ Result<std::pair<Channel, Channel>> Channel::pair() {
 }
 
 Channel::Got Channel::wait(short events, const GiveUp& give_up) const {
-  pollfd one{socket_.get(), events, 0};
+  std::array<pollfd, 2> both{{{socket_.get(), events, 0}, {pidfd_, POLLIN, 0}}};
   for (;;) {
-    const int ready = poll(&one, 1, kSliceMs);
-    if (ready > 0) return Got::kAll;
+    const int ready = poll(both.data(), both.size(), kSliceMs);
+    if (ready > 0) return both[0].revents != 0 ? Got::kAll : Got::kClosed;
     if (ready < 0 && errno != EINTR) return Got::kClosed;
     if (give_up && give_up()) return Got::kGaveUp;
   }

@@ -42,6 +42,9 @@ class Channel {
   // Two ends of one.
   static Result<std::pair<Channel, Channel>> pair();
 
+  // A message: facts about rows, or a text. Bytes of values go through the shared memory.
+  static constexpr std::size_t kMostBytes = std::size_t{64} << 20U;
+
   enum class Got : std::uint8_t { kAll, kClosed, kGaveUp };
   // Asked about every 20 ms while waiting; true: give up.
   using GiveUp = std::function<bool()>;
@@ -51,6 +54,9 @@ class Channel {
   Got receive(std::string& message, const GiveUp& give_up, std::vector<Descriptor>* fds = nullptr);
   // One that announces more ends the conversation: nobody makes this process hold it.
   void expect_at_most(std::size_t bytes) { most_ = bytes; }
+  // The end of this process ends the conversation too, once all that it sent was received: others
+  // may have inherited its end of the socket.
+  void ends_with(int pidfd) { pidfd_ = pidfd; }
   int fd() const { return socket_.get(); }
   void close() { socket_ = Descriptor(); }
 
@@ -59,7 +65,8 @@ class Channel {
   void take(std::string& message, std::size_t length);
 
   Descriptor socket_;
-  std::size_t most_ = SIZE_MAX;
+  int pidfd_ = -1;
+  std::size_t most_ = kMostBytes;
   std::vector<char> buffer_;  // holds what has arrived and was not handed out yet, and room behind
   std::size_t arrived_ = 0;
 };

@@ -61,6 +61,7 @@ std::string memory_cgroup(const std::string& root) {
 }
 
 Death::Verdict Death::verdict() const {
+  if (mute) return Verdict::kMute;
   if (!ours.empty()) return too_slow ? Verdict::kTooSlow : Verdict::kOutOfMemory;
   if (signal == 0) return Verdict::kExited;
   if (signal == SIGSYS) return Verdict::kSandbox;
@@ -102,9 +103,13 @@ std::string Death::describe() const {
       text << (call.empty() ? "what is not allowed there, as who starts a program does" : call);
       break;
     }
+    case Verdict::kMute:
+      text << "was ended by us: its channel to this process was closed or written to by something "
+              "else (code in it that closes, or writes to, descriptors that it did not open?)";
+      break;
     case Verdict::kExited:
       if (exit_code < 0) {
-        text << "is gone, and nobody saw how";
+        text << "is gone; its exit status is unknown";
       } else {
         text << "ended itself with exit code " << exit_code;
       }

@@ -21,6 +21,7 @@ struct Death {
   int exit_code = 0;      // -1: nobody could ask
   std::string ours;       // why we killed it ourselves ("a deadline of 3 s"); empty: we did not
   bool too_slow = false;  // that was for a deadline
+  bool mute = false;      // that was since nothing sensible came from it any more
   std::string stack;      // of its threads when it died, as faulthandler wrote it
   std::optional<std::uint64_t> oom_before;
   std::optional<std::uint64_t> oom_after;
@@ -34,6 +35,7 @@ struct Death {
     kTooSlow,      // by us, after a deadline
     kExited,       // it ended itself
     kSandbox,      // it did what its sandbox does not allow
+    kMute,         // it went on without its channel, or wrote junk to it
   };
   Verdict verdict() const;
   // "was killed by the OOM killer (oom_kill of its cgroup 0 -> 1; 2.1 GiB when last seen)"

@@ -1,39 +1,55 @@
 #include "spillway/guard/exchange.h"
 
+#include <cstring>
 #include <functional>
 
-#include "spillway/base/bytes.h"
 #include "spillway/base/test_point.h"
 #include "spillway/guard/worker_verbs.h"
 
 namespace spillway {
 
+std::string numbered(std::uint64_t number, std::string_view message) {
+  std::string bytes(sizeof(number), '\0');
+  std::memcpy(bytes.data(), &number, sizeof(number));
+  return bytes.append(message);
+}
+
 bool exchange(WorkerProcess& worker, Watch& watch, const AccountPtr& account,
-              const std::string& request, SharedMemory::Piece& room, std::string& answer) {
+              const std::string& request, SharedMemory::Piece& room, std::string& answer,
+              Status& refused, std::span<const int> fds) {
   if (!worker.ours()) return false;
   const Channel::GiveUp give_up = std::ref(watch);
   Channel& channel = worker.channel();
+  const std::uint64_t number = worker.next_request();
   SW_TEST_POINT("a request is due");
-  if (channel.send(request, give_up) != Channel::Got::kAll) return false;
+  if (channel.send(numbered(number, request), give_up, fds) != Channel::Got::kAll) return false;
   for (;;) {
     SW_TEST_POINT("an answer is awaited");
     if (channel.receive(answer, give_up) != Channel::Got::kAll) return false;
     SW_TEST_POINT("an answer is here");
     MessageReader in(answer);
-    if (in.get<WorkerVerb>() != WorkerVerb::kNeed) return true;
-    const auto needed = in.get<std::uint64_t>();
-    room = SharedMemory::Piece();
-    room = worker.memory().take(account, needed);
-    if (!room) {
-      worker.kill("results of " + format_bytes(needed) + ", for which no addresses are left",
-                  false);
+    const bool its = in.get<std::uint64_t>() == number;
+    const auto verb = in.get<WorkerVerb>();
+    if (!its || (verb != WorkerVerb::kNeed && verb != WorkerVerb::kDone)) {
+      worker.kill_for_junk();
       return false;
     }
+    if (verb == WorkerVerb::kDone) {
+      answer.erase(0, sizeof(number));
+      return true;
+    }
+    const auto needed = in.get<std::uint64_t>();
+    room = SharedMemory::Piece();
+    auto reserved = worker.memory().reserve(account, needed, give_up);
+    if (watch.ended()) return false;
+    refused = reserved.ok() ? Status() : std::move(reserved).status();
+    if (refused.ok()) room = std::move(reserved).value();
     const auto granted = MessageWriter()
                              .add(WorkerVerb::kRoom)
-                             .add(room.offset())
-                             .add(static_cast<std::uint64_t>(room.bytes().size()));
-    if (channel.send(granted.bytes(), give_up) != Channel::Got::kAll) return false;
+                             .add(room ? room.offset() : 0)
+                             .add(static_cast<std::uint64_t>(room ? room.bytes().size() : 0));
+    if (channel.send(numbered(number, granted.bytes()), give_up) != Channel::Got::kAll)
+      return false;
   }
 }
 

@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
@@ -23,9 +24,32 @@ namespace {
 constexpr std::int64_t kExecNs = 200'000'000;
 constexpr std::int64_t kStartNs = 60'000'000'000;  // imports on a cold and busy machine
 
+constexpr std::int64_t kStoppedNs = 1'000'000'000;
+
 // Gives up when an answer does not come for so long.
 Channel::GiveUp within(std::int64_t ns) {
   return [until = now_ns() + ns] { return now_ns() > until; };
+}
+
+// Whether somebody has stopped a process (SIGSTOP).
+bool is_stopped(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const auto name_end = text.rfind(')');
+  if (name_end == std::string::npos || name_end + 2 >= text.size()) return false;
+  return text[name_end + 2] == 'T' || text[name_end + 2] == 't';
+}
+
+// Waits for the process that starts workers; not for one that has been stopped for a second.
+Channel::GiveUp patience_with(pid_t pid) {
+  return [pid, late = within(kStartNs), since = now_ns(), looked = now_ns()]() mutable {
+    const std::int64_t now = now_ns();
+    if (now - looked < kStoppedNs / 10) return false;
+    looked = now;
+    if (!is_stopped(pid)) since = now;
+    return now - since > kStoppedNs || late();
+  };
 }
 
 }  // namespace
@@ -56,7 +80,15 @@ Status ForkServer::start() {
   // Ctrl-C in a terminal is meant for the user's process alone.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  // What the user's process ignores or blocks is not to be inherited: where SIGCHLD is ignored,
+  // nobody hears how a child ended.
+  sigset_t signals;
+  sigfillset(&signals);
+  posix_spawnattr_setsigdefault(&attributes, &signals);
+  sigemptyset(&signals);
+  posix_spawnattr_setsigmask(&attributes, &signals);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
   // Onto itself: stays open in the new program, and in no other that starts meanwhile.
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -113,7 +145,7 @@ Result<Spawner::Spawned> ForkServer::ask_for_worker(int shared_memory,
   const std::string request = MessageWriter().add(Verb::kSpawn).add(environment).bytes();
   std::string answer;
   bool unwanted = false;
-  const Channel::GiveUp patience = [late = within(kStartNs), &unwanted] {
+  const Channel::GiveUp patience = [late = patience_with(pid_), &unwanted] {
     unwanted = interrupted();
     return unwanted || late();
   };
@@ -153,14 +185,15 @@ Spawner::End ForkServer::reap(pid_t pid) {
   std::string answer;
   const MutexLock lock(mutex_);
   // The one that forked it is gone: then the kernel killed it, unless it had ended before.
-  End end{SIGKILL, -1};
-  if (pid_ < 0) return end;
-  const Channel::GiveUp patience = within(kStartNs);
+  const End killed{SIGKILL, -1};
+  if (pid_ < 0) return killed;
+  const Channel::GiveUp patience = patience_with(pid_);
   if (channel_.send(request, patience) != Channel::Got::kAll ||
       channel_.receive(answer, patience) != Channel::Got::kAll) {
     stop();
-    return end;
+    return killed;
   }
+  End end;  // how is not known
   MessageReader reader(answer);
   const auto status = static_cast<int>(reader.get<std::int64_t>());
   if (!reader.ok() || status < 0) return end;

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "spillway/base/mutex.h"
-#include "spillway/guard/parcel.h"
+#include "spillway/guard/cargo.h"
 #include "spillway/guard/watch.h"
 
 namespace spillway {
@@ -15,8 +18,7 @@ namespace spillway {
 class GuardedCall {
  public:
   // `setup` is handed to every new worker before its first call. `what`: its name in messages.
-  GuardedCall(std::shared_ptr<WorkerPool> pool, std::string setup, std::string what,
-              GuardRules rules);
+  GuardedCall(std::shared_ptr<WorkerPool> pool, CargoPtr setup, std::string what, GuardRules rules);
   ~GuardedCall();
 
   // The front's answer to its request; an error that the worker's front gave, or the worker's
@@ -35,19 +37,28 @@ class GuardedCall {
     SharedMemory::Piece input;
     SharedMemory::Piece room;
   };
-  Status start(const AccountPtr& account) SW_REQUIRES(mutex_);
-  Status bury(const Answer& answer, int deaths, std::string_view at) SW_REQUIRES(mutex_);
-  Answer ask(const Parcel& request, const GuardRules& rules, const AccountPtr& account)
-      SW_REQUIRES(mutex_);
+  // While a thread has it, it alone calls; nobody waits for it under a lock, so everybody hears
+  // Ctrl-C. First come, first served.
+  class Turn;
+  // Whoever has the turn.
+  Result<Parcel> call_in_turn(const Parcel& request, const AccountPtr& account);
+  Status start(const AccountPtr& account);
+  Status bury(const Answer& answer, int deaths, std::string_view at);
+  // Without a request: sets the worker up.
+  Answer ask(const Parcel* request, const GuardRules& rules, const AccountPtr& account);
 
   const std::shared_ptr<WorkerPool> pool_;
-  const std::string setup_;
+  const CargoPtr setup_;
   const std::string what_;
   const GuardRules rules_;
   std::atomic<bool> closed_{false};
   Mutex mutex_;
-  WorkerPtr worker_ SW_GUARDED_BY(mutex_);
-  std::size_t room_ SW_GUARDED_BY(mutex_) = SharedMemory::kPage;
+  CondVar ended_;
+  std::uint64_t next_ SW_GUARDED_BY(mutex_) = 0;
+  std::set<std::uint64_t> waiting_ SW_GUARDED_BY(mutex_);  // and the one whose turn it is, first
+  // Of whoever has the turn.
+  WorkerPtr worker_;
+  std::size_t room_ = SharedMemory::kPage;
 };
 
 }  // namespace spillway

@@ -19,6 +19,8 @@
 namespace spillway {
 namespace {
 
+constexpr std::size_t kSmall = std::size_t{64} << 10U;
+
 Status refused(std::string_view what) {
   return out_of_resource("shared memory: ", what, ": ", std::strerror(errno));
 }
@@ -85,6 +87,7 @@ Result<std::shared_ptr<SharedMemory>> SharedMemory::create(Budget& budget, std::
     return std::move(base).status();
   }
   const auto out = std::shared_ptr<SharedMemory>(new SharedMemory(fd, base.value(), bytes));
+  out->budget_ = &budget;
   out->account_ = budget.open_account("shared memory, idle");
   {
     const MutexLock lock(out->mutex_);
@@ -100,7 +103,12 @@ Result<std::shared_ptr<SharedMemory>> SharedMemory::open(int fd) {
   if (fstat(fd, &facts) != 0) return refused("its descriptor");
   const auto bytes = static_cast<std::size_t>(facts.st_size);
   SW_ASSIGN(std::byte* const base, map_all(fd, bytes));
-  return std::shared_ptr<SharedMemory>(new SharedMemory(fd, base, bytes));
+  // From here on nobody can write to it by its number: code in a worker that writes to descriptors
+  // it did not open would change values of others.
+  const int readable =
+      ::open(("/proc/self/fd/" + std::to_string(fd)).c_str(), O_RDONLY | O_CLOEXEC);
+  close(fd);
+  return std::shared_ptr<SharedMemory>(new SharedMemory(readable, base, bytes));
 }
 
 SharedMemory::SharedMemory(int fd, std::byte* base, std::size_t size)
@@ -113,7 +121,7 @@ SharedMemory::~SharedMemory() {
   drop_idle();
   Mapped::all().remove(base_);
   munmap(base_, size_);
-  close(fd_);
+  if (fd_ >= 0) close(fd_);
 }
 
 SharedMemory::Piece& SharedMemory::Piece::operator=(Piece&& other) noexcept {
@@ -136,10 +144,7 @@ SharedMemory::Piece SharedMemory::Piece::split(std::size_t bytes) {
   first.memory_ = memory_;
   first.offset_ = offset_;
   first.size_ = bytes;
-  const AccountPtr account = paid_.account();
-  paid_.shrink(size_ - bytes);
-  first.paid_ = account->charge(bytes);
-  first.paid_.touch();
+  first.paid_ = paid_.split(bytes);
   offset_ += bytes;
   size_ -= bytes;
   if (size_ == 0) memory_ = nullptr;
@@ -153,9 +158,27 @@ BufferPtr SharedMemory::Piece::share(std::size_t bytes) && {
   return std::make_shared<Buffer>(Buffer::adopt(data, bytes, std::move(keep), std::move(paid)));
 }
 
+Result<SharedMemory::Piece> SharedMemory::reserve(const AccountPtr& account, std::size_t bytes,
+                                                  const std::function<bool()>& give_up) {
+  if (bytes <= kSmall && budget_->used() > budget_->effective_limit()) return take(account, bytes);
+  SW_ASSIGN(Reservation paid, account->reserve(rounded(std::max<std::size_t>(bytes, 1)), give_up));
+  Piece out = paid_for(std::move(paid));
+  if (!out) return out_of_resource("shared memory: no address is left for ", format_bytes(bytes));
+  return out;
+}
+
+SharedMemory::Piece SharedMemory::try_take(const AccountPtr& account, std::size_t bytes) {
+  auto paid = account->try_reserve(rounded(std::max<std::size_t>(bytes, 1)));
+  return paid ? paid_for(std::move(*paid)) : Piece();
+}
+
 SharedMemory::Piece SharedMemory::take(const AccountPtr& account, std::size_t bytes) {
+  return paid_for(account->charge(rounded(std::max<std::size_t>(bytes, 1))));
+}
+
+SharedMemory::Piece SharedMemory::paid_for(Reservation paid) {
   Piece out;
-  out.size_ = rounded(std::max<std::size_t>(bytes, 1));
+  out.size_ = paid.bytes();
   std::optional<std::size_t> offset;
   {
     const MutexLock lock(mutex_);
@@ -164,7 +187,7 @@ SharedMemory::Piece SharedMemory::take(const AccountPtr& account, std::size_t by
   if (!offset) return {};
   out.memory_ = shared_from_this();
   out.offset_ = *offset;
-  out.paid_ = account->charge(out.size_);
+  out.paid_ = std::move(paid);
   out.paid_.touch();
   return out;
 }

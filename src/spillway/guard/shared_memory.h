@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -61,9 +62,14 @@ class SharedMemory : public std::enable_shared_from_this<SharedMemory> {
     std::size_t size_ = 0;
     Reservation paid_;
   };
-  // A piece of at least `bytes`, charged to the account: it may go into debt, as for whatever
-  // exists already. Without one (false): no such stretch of addresses is free. Its content is not
-  // defined.
+  // A piece of at least `bytes`, reserved as Account::reserve() does: it may wait, and be refused.
+  // Where code in a worker has allocated beyond the limit already, a small one is charged as a
+  // debt: refusing it would free nothing. Its content is not defined.
+  Result<Piece> reserve(const AccountPtr& account, std::size_t bytes,
+                        const std::function<bool()>& give_up = nullptr);
+  // The same where there is room for it now; else false.
+  Piece try_take(const AccountPtr& account, std::size_t bytes);
+  // The same charged to the account, which may go into debt: for what exists already.
   Piece take(const AccountPtr& account, std::size_t bytes);
   // The bytes there; empty where that is not all inside.
   std::span<std::byte> at(std::uint64_t offset, std::uint64_t bytes) const;
@@ -80,6 +86,8 @@ class SharedMemory : public std::enable_shared_from_this<SharedMemory> {
   };
   SharedMemory(int fd, std::byte* base, std::size_t size);
 
+  // Of bytes that are paid for; false: no such stretch of addresses is free.
+  Piece paid_for(Reservation paid);
   std::optional<std::size_t> find(std::size_t bytes) SW_REQUIRES(mutex_);
   std::optional<std::size_t> find_in(State state, std::size_t bytes) SW_REQUIRES(mutex_);
   void give_back(std::size_t offset, std::size_t bytes);
@@ -93,7 +101,8 @@ class SharedMemory : public std::enable_shared_from_this<SharedMemory> {
   const int fd_;
   std::byte* const base_;
   const std::size_t size_;
-  AccountPtr account_;  // pays for what is idle
+  Budget* budget_ = nullptr;  // of whoever made it
+  AccountPtr account_;        // pays for what is idle
   mutable Mutex mutex_;
   std::map<std::size_t, Free> free_ SW_GUARDED_BY(mutex_);  // by offset; neighbours are joined
   std::size_t idle_ SW_GUARDED_BY(mutex_) = 0;

@@ -64,7 +64,7 @@ bool Watch::late(std::int64_t lasted_ns) const {
 
 bool Watch::operator()() {
   if (stopped_ || (stop_ != nullptr && *stop_) || interrupted()) {
-    stopped_ = true;
+    stopped_ = ended_ = true;
     return true;
   }
   const std::int64_t now = now_ns();
@@ -89,6 +89,7 @@ bool Watch::operator()() {
     std::ostringstream text;
     text << "its deadline of " << allowed << " s";
     worker_.kill(text.str(), true);
+    ended_ = true;
     return true;
   }
   if (late(now - since_)) {
@@ -120,9 +121,11 @@ Status worker_died(const Death& death, pid_t pid, const Scene& scene, Budget& bu
   text << "worker " << pid << " " << death.describe() << " at " << scene.at;
   if (!scene.file.empty()) text << ", file " << scene.file;
   if (scene.attempts > 1) {
-    text << ", attempt " << scene.attempts << ", and so did " << scene.attempts - 1 << " before it";
+    text << ", attempt " << scene.attempts << "; "
+         << (scene.attempts == 2 ? "the worker" : "the workers") << " before it died there too";
   }
   text << ".";
+  if (death.innocent() && scene.attempts > 1) text << " restarts= says how often to try.";
   // Nobody's memory explains a crash.
   if (death.verdict() == Death::Verdict::kOutOfMemory) text << " " << holders(budget);
   if (!scene.recovered.empty()) text << " " << scene.recovered;

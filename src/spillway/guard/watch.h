@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -25,6 +26,9 @@ struct GuardRules {
   std::optional<std::uint64_t> seed = std::nullopt;  // of the pipeline; none: every pass draws one
 };
 
+// How many workers may be killed from outside at one element, or call, before that is its error.
+inline int most_kills(const GuardRules& rules) { return std::max(3, rules.restarts + 1); }
+
 // Looks at a worker while its answer is waited for: Channel's `give_up`. Ends it at its deadline,
 // reports when nothing moves, and keeps the ledger up to date on what it holds.
 class Watch {
@@ -41,6 +45,8 @@ class Watch {
   bool operator()();
   // The latter.
   bool stopped() const { return stopped_; }
+  // Either.
+  bool ended() const { return ended_; }
   // Where the worker was when it was ended for its deadline.
   const std::string& stack() const { return stack_; }
 
@@ -63,6 +69,7 @@ class Watch {
   std::int64_t row_ = -1;
   int reports_ = 0;
   bool stopped_ = false;
+  bool ended_ = false;
   std::string stack_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
+#include "spillway/guard/exchange.h"
 #include "spillway/guard/watch.h"
 #include "spillway/guard/worker_verbs.h"
 #include "spillway/memory/activity.h"
@@ -24,8 +25,6 @@ std::size_t address_space(Budget& budget) {
 }
 // What a forked worker has of its own before it was given anything (measured: 5.6 MB).
 constexpr std::size_t kWorkerBytes = std::size_t{6} << 20U;
-// A message of a sandboxed worker: facts about rows, or a text.
-constexpr std::size_t kMostFromStrangers = std::size_t{64} << 20U;
 // Modules that a function loads are no leak: less than this is not worth a new worker.
 constexpr std::size_t kLeastRecycled = std::size_t{32} << 20U;
 // Looking costs about 10 us: a hundredth of the time.
@@ -237,7 +236,8 @@ void WorkerPool::settle_spawner() {
   const MutexLock lock(mutex_);
   if (held > spawner_paid_.bytes()) {
     spawner_paid_.release();
-    spawner_paid_ = account_->charge(held);
+    auto paid = account_->try_reserve(held);
+    spawner_paid_ = paid ? std::move(*paid) : account_->charge(held);
   } else {
     spawner_paid_.shrink(held);
   }
@@ -248,18 +248,16 @@ void WorkerPool::settle_spawner() {
 }
 
 Result<WorkerPtr> WorkerPool::start(const WorkerKind& kind, Reservation room) {
-  SharedMemory::Piece beat = memory_->take(account_, sizeof(Beat));
-  if (!beat) return out_of_resource("shared memory: no address is left for another worker");
+  SW_ASSIGN(SharedMemory::Piece beat, memory_->reserve(account_, sizeof(Beat)));
   SW_ASSIGN(Spawner::Spawned spawned, spawner_->spawn(memory_->fd()));
   auto worker = std::make_unique<WorkerProcess>(spawner_, std::move(spawned), std::move(beat),
                                                 memory_, alive_, kind);
   worker->pay(std::move(room));
-  if (kind.sandboxed) worker->channel().expect_at_most(kMostFromStrangers);
   if (kind != WorkerKind()) {
     MessageWriter become;
     write_kind(kind, become.add(WorkerVerb::kBecome));
     // Into an empty socket. One that died meanwhile is found dead by whoever asks it first.
-    worker->channel().send(become.bytes(), nullptr);
+    worker->channel().send(numbered(0, become.bytes()), nullptr);
   }
   ++started_;
   sample(*worker);
@@ -301,7 +299,10 @@ std::size_t WorkerPool::sample(WorkerProcess& worker) {
   // Small changes are not worth the budget's lock.
   if (more > worker.grown() || more + kWorkerBytes / 4 < worker.grown()) {
     worker.grow({});
-    worker.grow(account_->charge(more));
+    auto paid = account_->try_reserve(more);
+    if (!paid && budget_.reclaim(more) > 0) paid = account_->try_reserve(more);
+    // What its code allocates there is seen when it is done: then it may be a debt.
+    worker.grow(paid ? std::move(*paid) : account_->charge(more));
   }
   return bytes;
 }

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdio>
 #include <new>
+#include <random>
 #include <utility>
 
 #include "spillway/base/clock.h"
@@ -21,6 +22,14 @@ namespace {
 constexpr int kBuryMs = 2000;    // for a process that closed its channel to be gone
 constexpr int kKillMs = 10'000;  // and for one that was killed: it may sit in the kernel
 constexpr std::size_t kMostStack = 64 * 1024;
+// Read at a time: code in the worker may write to the pipe for ever.
+constexpr std::size_t kMostStackRead = 16 * kMostStack;
+
+// Nothing that a worker would write by accident.
+std::uint64_t first_request() {
+  static std::random_device random;
+  return (std::uint64_t{random()} << 32U) ^ random();
+}
 
 void send_signal(int pidfd, int number) {
   syscall(SYS_pidfd_send_signal, pidfd, number, nullptr, 0);
@@ -52,8 +61,10 @@ WorkerProcess::WorkerProcess(std::shared_ptr<Spawner> spawner, Spawner::Spawned 
       beat_piece_(std::move(beat)),
       beat_(new(beat_piece_.bytes().data()) Beat),
       oom_before_(oom_kills()),
-      at_start_(anonymous_bytes(spawned_.pid)) {
+      at_start_(anonymous_bytes(spawned_.pid)),
+      request_(first_request()) {
   ++*alive_;
+  spawned_.channel.ends_with(spawned_.pidfd.get());
   if (spawned_.stacks) fcntl(spawned_.stacks.get(), F_SETFL, O_NONBLOCK);
 }
 
@@ -114,9 +125,11 @@ std::string WorkerProcess::read_stacks(int wait_ms) const {
   pollfd one{spawned_.stacks.get(), POLLIN, 0};
   std::array<char, 4096> some{};
   // The first bytes are waited for; what follows them comes at once.
-  while (poll(&one, 1, text.empty() ? wait_ms : 5) > 0) {
+  std::size_t all = 0;
+  while (all < kMostStackRead && poll(&one, 1, text.empty() ? wait_ms : 5) > 0) {
     const ssize_t got = read(spawned_.stacks.get(), some.data(), some.size());
     if (got <= 0) break;
+    all += static_cast<std::size_t>(got);
     text.append(some.data(), static_cast<std::size_t>(got));
     if (text.size() > kMostStack) text.erase(0, text.size() - kMostStack);
   }
@@ -142,11 +155,18 @@ void WorkerProcess::kill(std::string ours, bool too_slow) {
   send_signal(spawned_.pidfd.get(), SIGKILL);
 }
 
+void WorkerProcess::kill_for_junk() {
+  if (ended(0)) return;
+  mute_ = true;
+  send_signal(spawned_.pidfd.get(), SIGKILL);
+}
+
 Death WorkerProcess::bury() {
   Death death;
   // A channel that is closed while its process goes on belongs to one that lost its mind.
   bool gone = ended(kBuryMs);
   if (!gone) {
+    mute_ = mute_ || ours_.empty();
     send_signal(spawned_.pidfd.get(), SIGKILL);
     gone = ended(kKillMs);
   }
@@ -156,6 +176,7 @@ Death WorkerProcess::bury() {
   death.exit_code = end.exit_code;
   death.ours = ours_;
   death.too_slow = too_slow_;
+  death.mute = mute_;
   death.stack = read_stacks(0);
   death.oom_before = oom_before_;
   death.oom_after = oom_kills();

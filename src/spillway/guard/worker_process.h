@@ -81,7 +81,12 @@ class WorkerProcess {
 
   // What it was given once and keeps.
   bool knows(std::uint64_t id) const { return known_.contains(id); }
-  void learn(std::uint64_t id) { known_.insert(id); }
+  void learn(std::uint64_t id, std::shared_ptr<const void> what) {
+    known_.insert(id);
+    hold(std::move(what));
+  }
+  // What it refers to until it ends, and what stays charged until then.
+  void hold(std::shared_ptr<const void> what) { held_.insert(std::move(what)); }
 
   // What its users have agreed on with it.
   std::shared_ptr<void>& conversation() { return conversation_; }
@@ -107,6 +112,10 @@ class WorkerProcess {
   std::string stack(int wait_ms, const Channel::GiveUp& give_up);
   // `ours` goes into the verdict; `too_slow`: for a deadline.
   void kill(std::string ours, bool too_slow);
+  // For what came over its channel, or did not.
+  void kill_for_junk();
+  // The number of a request: its answers begin with it, so that nothing else passes for one.
+  std::uint64_t next_request() { return ++request_; }
   // Waits for its end (and sees to it), then says what is known of it.
   Death bury();
 
@@ -123,6 +132,7 @@ class WorkerProcess {
   SharedMemory::Piece beat_piece_;
   Beat* const beat_;
   std::unordered_set<std::uint64_t> known_;
+  std::unordered_set<std::shared_ptr<const void>> held_;
   std::shared_ptr<void> conversation_;
   std::vector<SharedMemory::Piece> kept_;
   std::size_t kept_bytes_ = 0;
@@ -134,6 +144,8 @@ class WorkerProcess {
   Reservation grown_;
   std::string ours_;
   bool too_slow_ = false;
+  bool mute_ = false;
+  std::uint64_t request_;
   bool buried_ = false;
 };
 

@@ -11,7 +11,8 @@
 namespace spillway {
 
 // What a process and its workers say to each other. kBecome tells a new one its kind; kLoad gives a
-// function for later; kCall calls one for some rows, kParcel hands the front a request of its own;
+// function for later; kCall calls one for some rows; kSetUp hands the front what it is to call, and
+// kParcel a request of its own;
 // a generator is started, asked for rows and closed. A worker answers all but kBecome and kLoad
 // with kDone, or first with kNeed where the room it was given does not hold the results; then it
 // gets kRoom.
@@ -26,6 +27,7 @@ enum class WorkerVerb : std::uint8_t {
   kDone,
   kNeed,
   kBecome,
+  kSetUp,
 };
 
 // The facts of an error travel, and its cause as far as the front can carry it.

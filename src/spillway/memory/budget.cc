@@ -76,6 +76,20 @@ void Reservation::shrink(std::size_t bytes) {
   if (budget.waiting_ > 0) budget.released_.notify_all();
 }
 
+Reservation Reservation::split(std::size_t bytes) {
+  Reservation out;
+  if (account_ == nullptr) return out;
+  out.account_ = account_;
+  out.lender_ = lender_;
+  out.bytes_ = std::min(bytes, bytes_);
+  out.from_floor_ = std::min(from_floor_, out.bytes_);
+  out.touched_ = std::min(touched_, out.bytes_);
+  bytes_ -= out.bytes_;
+  from_floor_ -= out.from_floor_;
+  touched_ -= out.touched_;
+  return out;
+}
+
 bool Reservation::transfer(const AccountPtr& to) {
   if (account_ == nullptr || account_ == to) return true;
   if (&account_->budget_ != &to->budget_) return false;

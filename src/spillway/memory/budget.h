@@ -33,6 +33,8 @@ class [[nodiscard]] Reservation {
   const AccountPtr& account() const { return account_; }
   // Gives back all but `bytes`.
   void shrink(std::size_t bytes);
+  // The right to `bytes` of them, taken out of this one: nobody else can come between.
+  Reservation split(std::size_t bytes);
   // Rule R4: entering a buffer moves the charge to the buffer's account, and off any guarantee.
   // Never waits; false (and nothing changed) when the pool has no room for what a guarantee held,
   // or while there are debts: what is held beyond the limit must not settle down.

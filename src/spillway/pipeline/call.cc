@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <chrono>
 #include <climits>
 #include <cmath>
@@ -68,7 +69,7 @@ void describe(Status& error, const Chunk& rows, std::int64_t row, std::int64_t i
               int attempts) {
   ErrorInfo& info = error.edit();
   if (info.index < 0) info.index = index;
-  info.attempts = attempts;
+  info.attempts = std::max(info.attempts, attempts);  // or as many workers that it cost
   if (info.origin.empty()) info.origin = rows.origins().describe(row);
   const Origin origin = rows.origins().at(row);
   if (info.file.empty() && origin.scope != nullptr && !origin.scope->file.empty()) {

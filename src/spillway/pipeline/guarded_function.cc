@@ -15,12 +15,12 @@
 #include "spillway/base/workers.h"
 #include "spillway/guard/exchange.h"
 #include "spillway/guard/worker_verbs.h"
+#include "spillway/memory/activity.h"
 #include "spillway/pipeline/row_message.h"
 
 namespace spillway {
 namespace {
 
-constexpr int kMostKills = 1000;  // from outside, of workers at one element
 constexpr std::size_t kLeastRoom = 16 * 1024;
 // Rows that take so long travel together, and results wait no longer for those after them. A
 // function of 0.45 ms costs 3 % more than in a loop so, 7 % with two milliseconds (Zen 5).
@@ -47,7 +47,7 @@ std::uint64_t next_id() {
 
 }  // namespace
 
-GuardedFunction::GuardedFunction(FunctionPtr inner, std::string travels,
+GuardedFunction::GuardedFunction(FunctionPtr inner, CargoPtr travels,
                                  std::shared_ptr<WorkerPool> pool, GuardRules rules)
     : inner_(std::move(inner)),
       travels_(std::move(travels)),
@@ -115,6 +115,7 @@ class GuardedFunction::Turn {
     const auto place = function_.waiting_.insert(first);
     while (function_.running_ >= most || place != function_.waiting_.begin()) {
       if ((context.stop != nullptr && *context.stop) || interrupted()) break;
+      const Parked parked(function_.pool_->budget());  // those ahead of it may wait for memory
       function_.ended_.wait_for(function_.mutex_, std::chrono::milliseconds(20));
     }
     came_ = function_.running_ < most && place == function_.waiting_.begin();
@@ -159,10 +160,10 @@ Function::Outcome GuardedFunction::call_in_turn(const Chunk& rows, const CallCon
     failed.error = std::move(blamed.error);
     return failed;
   }
-  int kills = 0;
   for (;;) {
-    // What has killed a worker is called alone in a fresh one.
-    if (blamed.deaths > 0) some = rows.slice(0, 1);
+    // What has ended a worker is called alone, and what crashed one in a fresh one.
+    const bool alone = blamed.deaths + blamed.kills > 0;
+    if (alone) some = rows.slice(0, 1);
     const auto which = blamed.deaths > 0 ? WorkerPool::Which::kFresh : WorkerPool::Which::kAny;
     auto worker = calling.take(rules_.kind, which, give_up);
     if (!worker.ok()) {
@@ -172,8 +173,9 @@ Function::Outcome GuardedFunction::call_in_turn(const Chunk& rows, const CallCon
     SW_TEST_POINT("a worker is taken");
     Answer answer = ask(*worker.value(), some, context);
     if (!answer.died) {
-      pool_->give_back(std::move(worker).value());
-      if (blamed.deaths > 0) blamed_.acquit(context.account, first);
+      // One that answers junk is ended; its element fails with what was found.
+      if (!answer.damaged) pool_->give_back(std::move(worker).value());
+      if (alone) blamed_.acquit(context.account, first);
       return std::move(answer.outcome);
     }
     if (answer.stopped) worker.value()->kill("nobody waits for it any more", false);
@@ -185,23 +187,21 @@ Function::Outcome GuardedFunction::call_in_turn(const Chunk& rows, const CallCon
       failed.error = cancelled();
       return failed;
     }
-    const bool innocent = death.innocent() && ++kills < kMostKills;
+    const bool killed = death.innocent() && !mutant("not_run_again");
     if (row > 0 && row < some.rows()) {
-      if (!innocent) {
-        Blame its{1, row, {}};
-        if (rules_.restarts == 0) {
-          CallContext there = context;
-          there.first_index += row;
-          const Scene scene = scene_of(rows.slice(row, row + 1), there, its, answer.stack);
-          its.error = worker_died(death, worker.value()->pid(), scene, pool_->budget());
-        }
-        blamed_.blame(context.account, {context.epoch, context.first_index + row}, std::move(its));
+      Blame its{killed ? 0 : 1, killed ? 1 : 0, row, {}};
+      if (!killed && rules_.restarts == 0) {
+        CallContext there = context;
+        there.first_index += row;
+        const Scene scene = scene_of(rows.slice(row, row + 1), there, its, answer.stack);
+        its.error = worker_died(death, worker.value()->pid(), scene, pool_->budget());
       }
+      blamed_.blame(context.account, {context.epoch, context.first_index + row}, std::move(its));
       some = rows.slice(0, row);
       continue;
     }
-    if (innocent && !mutant("not_run_again")) continue;
-    if (++blamed.deaths > rules_.restarts) {
+    ++(killed ? blamed.kills : blamed.deaths);
+    if (blamed.kills >= most_kills(rules_) || blamed.deaths > rules_.restarts) {
       blamed_.acquit(context.account, first);
       failed.error = worker_died(death, worker.value()->pid(),
                                  scene_of(rows, context, blamed, answer.stack), pool_->budget());
@@ -218,13 +218,8 @@ GuardedFunction::Answer GuardedFunction::ask(WorkerProcess& worker, const Chunk&
   Watch watch(*pool_, worker, rules_, name(), context.first_index, context.stop);
   worker.beat().row = -1;
   SharedMemory& memory = worker.memory();
-  answer.input = memory.take(context.account, RowSender::room_for(rows));
-  answer.room = memory.take(context.account, room_for(rows.rows()));
-  if (!answer.input || !answer.room) {
-    answer.outcome.error = out_of_resource("shared memory: no address is left for ",
-                                           format_bytes(RowSender::room_for(rows)));
-    return answer;
-  }
+  answer.outcome.error = lend(memory, rows, context, answer);
+  if (!answer.outcome.error.ok()) return answer;
   const std::int64_t left =
       context.deadline_ns == INT64_MAX
           ? kCallNs
@@ -242,8 +237,8 @@ GuardedFunction::Answer GuardedFunction::ask(WorkerProcess& worker, const Chunk&
   std::string got;
   const bool known = worker.knows(id_);
   const std::int64_t begun = now_ns();
-  if ((!known && !load(worker, watch)) ||
-      !exchange(worker, watch, context.account, message.bytes(), answer.more, got)) {
+  if ((!known && !load(worker, watch)) || !exchange(worker, watch, context.account, message.bytes(),
+                                                    answer.more, got, answer.refused)) {
     answer.died = true;
     answer.stopped = watch.stopped();
     answer.stack = watch.stack();
@@ -252,6 +247,7 @@ GuardedFunction::Answer GuardedFunction::ask(WorkerProcess& worker, const Chunk&
   read_answer(worker, got, context.account, answer);
   const std::int64_t made = answer.outcome.out.rows();
   if (made > rows.rows() || (made == 0 && answer.outcome.error.ok())) {
+    answer.damaged = true;
     answer.outcome.out = Chunk();
     answer.outcome.error = internal_bug("a worker answered for ", made, " rows of ", rows.rows());
   }
@@ -260,13 +256,30 @@ GuardedFunction::Answer GuardedFunction::ask(WorkerProcess& worker, const Chunk&
   return answer;
 }
 
+// Room for the rows and for what may come back of them, before anything is sent. Where memory is
+// short, only as much as one row takes: a worker answers with what it has room for.
+Status GuardedFunction::lend(SharedMemory& memory, const Chunk& rows, const CallContext& context,
+                             Answer& answer) const {
+  const auto give_up = [&context] {
+    return (context.stop != nullptr && *context.stop) || interrupted();
+  };
+  SW_ASSIGN(answer.input, memory.reserve(context.account, RowSender::room_for(rows), give_up));
+  answer.room = memory.try_take(context.account, room_for(rows.rows()));
+  if (answer.room) return {};
+  SW_ASSIGN(answer.room, memory.reserve(context.account, room_for(1), give_up));
+  return {};
+}
+
 bool GuardedFunction::load(WorkerProcess& worker, Watch& watch) {
-  worker.learn(id_);
+  worker.learn(id_, travels_);
   MessageWriter message;
-  message.add(WorkerVerb::kLoad).add(id_).add(std::string_view(travels_));
+  std::vector<int> fds;
+  message.add(WorkerVerb::kLoad).add(id_);
+  travels_->send(message, fds);
   message.add(std::string_view(name())).add(rules_.draws);
   write_structure(output(), message);
-  return worker.channel().send(message.bytes(), std::ref(watch)) == Channel::Got::kAll;
+  return worker.channel().send(numbered(0, message.bytes()), std::ref(watch), fds) ==
+         Channel::Got::kAll;
 }
 
 void GuardedFunction::read_rows(WorkerProcess& worker, MessageReader& in, const AccountPtr& account,
@@ -278,6 +291,7 @@ void GuardedFunction::read_rows(WorkerProcess& worker, MessageReader& in, const 
                                       : receiver.own(rows, account, std::move(room));
   Outcome& outcome = answer.outcome;
   if (!made.ok()) {
+    answer.damaged = answer.damaged || made.error().kind() == ErrorKind::kBug;
     if (outcome.error.ok()) outcome.error = std::move(made).status();
     return;
   }
@@ -287,6 +301,7 @@ void GuardedFunction::read_rows(WorkerProcess& worker, MessageReader& in, const 
     return;
   }
   if (made.value().columns().size() != outcome.out.columns().size()) {
+    answer.damaged = true;
     outcome.error = internal_bug("a worker answered with rows of two kinds");
     return;
   }
@@ -310,7 +325,12 @@ void GuardedFunction::read_answer(WorkerProcess& worker, const std::string& got,
   Outcome& outcome = answer.outcome;
   outcome.cpu_ns = in.get<std::int64_t>();
   Status error = read_status(in, !worker.kind().sandboxed);
-  if (!in.ok()) error = internal_bug("a worker's answer arrived damaged");
+  // Refused as others are, with the holders; the call is made again when there is room.
+  if (!error.ok() && !answer.refused.ok()) error = std::move(answer.refused);
+  if (!in.ok()) {
+    answer.damaged = true;
+    error = internal_bug("a worker's answer arrived damaged");
+  }
   if (outcome.error.ok()) outcome.error = std::move(error);
 }
 
@@ -325,7 +345,7 @@ Scene GuardedFunction::scene_of(const Chunk& rows, const CallContext& context, c
     scene.recovered = "The " + std::to_string(blame.lost) +
                       " before it that were lost with a worker were run again.";
   }
-  scene.attempts = blame.deaths;
+  scene.attempts = blame.deaths + blame.kills;
   scene.stack = std::move(stack);
   return scene;
 }

@@ -7,6 +7,7 @@
 
 #include "spillway/base/mutex.h"
 #include "spillway/guard/blame.h"
+#include "spillway/guard/cargo.h"
 #include "spillway/guard/message.h"
 #include "spillway/guard/pass_seeds.h"
 #include "spillway/guard/watch.h"
@@ -24,7 +25,7 @@ class GuardedFunction final : public Function {
  public:
   // `inner` is not called here: it knows name, code and declared result. `travels`: what a worker
   // makes its own of.
-  GuardedFunction(FunctionPtr inner, std::string travels, std::shared_ptr<WorkerPool> pool,
+  GuardedFunction(FunctionPtr inner, CargoPtr travels, std::shared_ptr<WorkerPool> pool,
                   GuardRules rules);
 
   Outcome call(const Chunk& rows, const CallContext& context) override;
@@ -48,7 +49,9 @@ class GuardedFunction final : public Function {
     Outcome outcome;
     bool died = false;
     bool stopped = false;
-    std::string stack;  // of one that was ended for its deadline
+    Status refused;        // why there was no room for what it brought back
+    bool damaged = false;  // it answered what makes no sense
+    std::string stack;     // of one that was ended for its deadline
     // What the worker was lent: nobody else's before it is known to be dead.
     SharedMemory::Piece input;
     SharedMemory::Piece room;
@@ -58,6 +61,8 @@ class GuardedFunction final : public Function {
   class Turn;
   Outcome call_in_turn(const Chunk& rows, const CallContext& context);
   Answer ask(WorkerProcess& worker, const Chunk& rows, const CallContext& context);
+  Status lend(SharedMemory& memory, const Chunk& rows, const CallContext& context,
+              Answer& answer) const;
   bool load(WorkerProcess& worker, Watch& watch);
   void read_answer(WorkerProcess& worker, const std::string& got, const AccountPtr& account,
                    Answer& answer);
@@ -73,7 +78,7 @@ class GuardedFunction final : public Function {
                  std::string stack) const;
 
   const FunctionPtr inner_;
-  const std::string travels_;
+  const CargoPtr travels_;
   const std::shared_ptr<WorkerPool> pool_;
   const GuardRules rules_;
   PassSeeds seeds_;

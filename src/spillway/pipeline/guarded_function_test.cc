@@ -169,8 +169,8 @@ class Forks final : public Spawner {
       if (first_time()) raise(SIGKILL);
     });
     WorkerFront front;
-    front.load = [](std::string_view bytes, const StructurePtr&,
-                    const std::string&) -> Result<FunctionPtr> { return load_by_name(bytes); };
+    front.load = [](const Parcel& sent, const StructurePtr&,
+                    const std::string&) -> Result<FunctionPtr> { return load_by_name(sent.text); };
     WorkerLoop loop(std::move(channel), SharedMemory::open(dup(memory)).value(), budget,
                     std::move(front));
     loop.run();
@@ -200,8 +200,8 @@ class Guarded : public ::testing::Test {
                                             const std::string& point = "") {
     forks = std::make_shared<Forks>(point);
     pool = std::make_shared<WorkerPool>(budget, forks);
-    return std::make_shared<GuardedFunction>(testing::fn(i64_spec(), nullptr), travels, pool,
-                                             rules);
+    return std::make_shared<GuardedFunction>(testing::fn(i64_spec(), nullptr),
+                                             Cargo::small(travels), pool, rules);
   }
   // Calls until every row has a result or an error; the values, errors as -1.
   std::vector<std::int64_t> call_all(GuardedFunction& guarded, std::int64_t count) {
@@ -289,7 +289,8 @@ TEST_F(Guarded, AnElementThatCrashesIsTriedAloneThenFailsAloneAndIsNamed) {
   EXPECT_EQ(errors[0].code(), Code::kUnavailable);
   EXPECT_EQ(errors[0].kind(), ErrorKind::kData);
   EXPECT_THAT(std::string(errors[0].message()), HasSubstr("crashed (SIGSEGV"));
-  EXPECT_THAT(std::string(errors[0].message()), HasSubstr("and so did 1 before it"));
+  EXPECT_THAT(std::string(errors[0].message()),
+              HasSubstr("attempt 2; the worker before it died there too"));
 }
 
 TEST_F(Guarded, ACrashThatDoesNotComeBackCostsNothing) {

@@ -16,22 +16,14 @@
 namespace spillway {
 namespace {
 
-constexpr int kMostKills = 1000;  // from outside, at one element
 constexpr std::int64_t kItemsCompared = 1024;
 constexpr std::size_t kLeastRoom = 64 * 1024;
 constexpr std::int64_t kCareful = 1024;        // rows: no request asks for more
 constexpr std::int64_t kPassNs = 100'000'000;  // between looks while delivered rows are passed
 
-// Tells generators with other arguments apart.
-std::uint64_t hash_of(std::string_view bytes) {
-  Fnv64 hash;
-  hash.add(bytes);
-  return hash.value();
-}
-
 class GuardedGenerator final : public Generator {
  public:
-  GuardedGenerator(std::string travels, StructurePtr structure, std::shared_ptr<WorkerPool> pool,
+  GuardedGenerator(CargoPtr travels, StructurePtr structure, std::shared_ptr<WorkerPool> pool,
                    const GuardRules& rules, std::string name, AccountPtr account,
                    std::uint64_t seed)
       : travels_(std::move(travels)),
@@ -52,8 +44,9 @@ class GuardedGenerator final : public Generator {
     Watch watch(*pool_, *worker_, hasty, name_, -1, nullptr);
     SharedMemory::Piece room;
     std::string answer;
+    Status refused;
     const std::string request = MessageWriter().add(WorkerVerb::kCloseGenerator).bytes();
-    const bool closed = exchange(*worker_, watch, account_, request, room, answer);
+    const bool closed = exchange(*worker_, watch, account_, request, room, answer, refused);
     if (closed && keep_worker) pool_->give_back(std::move(worker_));
     worker_ = nullptr;
   }
@@ -95,10 +88,11 @@ class GuardedGenerator final : public Generator {
       if (died_at_ != made_) deaths_ = kills_ = 0;
       died_at_ = made_;
       careful_until_ = made_ + kCareful;
-      if (death.innocent() && ++kills_ < kMostKills) continue;
+      if (death.innocent() && ++kills_ < most_kills(rules_)) continue;
       // Rows that were made before it went with their request: they are made again, one by one.
       if (made_some && !alone) continue;
-      if (++deaths_ > rules_.restarts) {
+      if (!death.innocent()) ++deaths_;
+      if (death.innocent() || deaths_ > rules_.restarts) {
         return ended(worker_died(death, pid, scene(std::move(stack)), pool_->budget()));
       }
     }
@@ -128,7 +122,7 @@ class GuardedGenerator final : public Generator {
             "give it state_dict() and load_state_dict() to go on from where it was.";
       }
     }
-    scene.attempts = deaths_;
+    scene.attempts = deaths_ + kills_;
     scene.stack = std::move(stack);
     return scene;
   }
@@ -146,14 +140,18 @@ class GuardedGenerator final : public Generator {
     SW_ASSIGN(worker_, WorkerPool::Calling(*pool_).take(rules_.kind, WorkerPool::Which::kAny,
                                                         [&stop] { return stop.load(); }));
     receiver_ = RowReceiver();
+    worker_->hold(travels_);
     MessageWriter message;
-    message.add(WorkerVerb::kStartGenerator).add(std::string_view(travels_));
+    std::vector<int> fds;
+    message.add(WorkerVerb::kStartGenerator);
+    travels_->send(message, fds);
     message.add(std::string_view(name_)).add(seed_).add(std::string_view(state_));
     write_structure(structure_, message);
     Watch watch(*pool_, *worker_, rules_, name_, made_, &stop);
     SharedMemory::Piece none;
     std::string answer;
-    if (!exchange(*worker_, watch, account_, message.bytes(), none, answer)) {
+    Status refused;
+    if (!exchange(*worker_, watch, account_, message.bytes(), none, answer, refused, fds)) {
       return lost(watch, died, stack);
     }
     MessageReader in(answer);
@@ -206,14 +204,15 @@ class GuardedGenerator final : public Generator {
     Ask ask;
     Watch watch(*pool_, *worker_, rules_, name_, made_, stop);
     worker_->beat().row = -1;
-    lent_ = worker_->memory().take(account_, room_);
+    lend(stop);
     SharedMemory::Piece& room = lent_;
     MessageWriter message;
     message.add(WorkerVerb::kFillGenerator).add(worker_->beat_offset()).add(rows).add(time_ns);
     message.add(room ? room.offset() : 0);
     message.add(static_cast<std::uint64_t>(room ? room.bytes().size() : 0));
     std::string answer;
-    if (!exchange(*worker_, watch, account_, message.bytes(), room, answer)) {
+    Status refused;
+    if (!exchange(*worker_, watch, account_, message.bytes(), room, answer, refused)) {
       ask.stopped = watch.stopped();
       ask.stack = watch.stack();
       return ask;
@@ -221,7 +220,23 @@ class GuardedGenerator final : public Generator {
     room_ = room ? room.bytes().size() : kLeastRoom;
     ask.answered = true;
     read(answer, std::move(lent_), ask);
+    if (!refused.ok()) {
+      // Rows that were made and have no place here cannot be made again.
+      ask.filled.error = std::move(refused);
+      ask.filled.more = More::kError;
+      ask.filled.finished = true;
+    }
     return ask;
+  }
+
+  // Room for what may come back, before anything is asked for.
+  void lend(const std::atomic<bool>* stop) {
+    SharedMemory& memory = worker_->memory();
+    lent_ = memory.try_take(account_, room_);
+    if (lent_) return;
+    auto least = memory.reserve(account_, kLeastRoom, [stop] { return stop != nullptr && *stop; });
+    // Refused: the rows themselves will be, with the holders.
+    if (least.ok()) lent_ = std::move(least).value();
   }
 
   void read(const std::string& answer, SharedMemory::Piece room, Ask& ask) {
@@ -290,7 +305,7 @@ class GuardedGenerator final : public Generator {
     return hash.value() | 1;
   }
 
-  const std::string travels_;
+  const CargoPtr travels_;
   const StructurePtr structure_;
   const std::shared_ptr<WorkerPool> pool_;
   const GuardRules rules_;
@@ -316,14 +331,14 @@ class GuardedGenerator final : public Generator {
 }  // namespace
 
 GuardedGeneratorFactory::GuardedGeneratorFactory(std::shared_ptr<GeneratorFactory> inner,
-                                                 std::string travels, StructurePtr structure,
+                                                 CargoPtr travels, StructurePtr structure,
                                                  std::shared_ptr<WorkerPool> pool, GuardRules rules)
     : inner_(std::move(inner)),
       travels_(std::move(travels)),
       structure_(std::move(structure)),
       pool_(std::move(pool)),
       rules_(std::move(rules)),
-      seeds_(rules_.seed, hash_of(travels_)) {}
+      seeds_(rules_.seed, travels_->fingerprint()) {}
 
 Result<std::unique_ptr<Generator>> GuardedGeneratorFactory::start(const AccountPtr& account) {
   return std::unique_ptr<Generator>(std::make_unique<GuardedGenerator>(

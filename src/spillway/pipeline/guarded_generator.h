@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "spillway/guard/cargo.h"
 #include "spillway/guard/pass_seeds.h"
 #include "spillway/guard/watch.h"
 #include "spillway/pipeline/generator.h"
@@ -17,7 +18,7 @@ namespace spillway {
 class GuardedGeneratorFactory final : public GeneratorFactory {
  public:
   // `inner` is not started here: it knows code and name. `travels`: what a worker makes its own of.
-  GuardedGeneratorFactory(std::shared_ptr<GeneratorFactory> inner, std::string travels,
+  GuardedGeneratorFactory(std::shared_ptr<GeneratorFactory> inner, CargoPtr travels,
                           StructurePtr structure, std::shared_ptr<WorkerPool> pool,
                           GuardRules rules);
 
@@ -27,7 +28,7 @@ class GuardedGeneratorFactory final : public GeneratorFactory {
 
  private:
   const std::shared_ptr<GeneratorFactory> inner_;
-  const std::string travels_;
+  const CargoPtr travels_;
   const StructurePtr structure_;
   const std::shared_ptr<WorkerPool> pool_;
   const GuardRules rules_;

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "spillway/base/bytes.h"
 #include "spillway/base/clock.h"
 #include "spillway/base/test_point.h"
+#include "spillway/guard/copies.h"
+#include "spillway/guard/exchange.h"
 #include "spillway/guard/pass_seeds.h"
 #include "spillway/guard/sandbox.h"
 #include "spillway/guard/worker_verbs.h"
@@ -30,11 +33,16 @@ WorkerLoop::WorkerLoop(Channel channel, std::shared_ptr<SharedMemory> memory, Bu
 void WorkerLoop::run() {
   std::string message;
   const auto receive = [this, &message] {
+    end_copy_of_worker();
     if (generator_ != nullptr && generator_->rests()) generator_->rest(channel_.fd(), -1);
-    return channel_.receive(message, nullptr) == Channel::Got::kAll;
+    std::vector<Descriptor> fds;
+    const bool got = channel_.receive(message, nullptr, &fds) == Channel::Got::kAll;
+    for (Descriptor& fd : fds) fds_.push_back(std::move(fd));
+    return got;
   };
   while (receive()) {
     MessageReader in(message);
+    number_ = in.get<std::uint64_t>();
     switch (in.get<WorkerVerb>()) {
       case WorkerVerb::kBecome:
         kind_ = read_kind(in);
@@ -46,8 +54,11 @@ void WorkerLoop::run() {
       case WorkerVerb::kCall:
         if (!call(in)) return;
         break;
+      case WorkerVerb::kSetUp:
+        if (!serve(in, true)) return;
+        break;
       case WorkerVerb::kParcel:
-        if (!serve(in)) return;
+        if (!serve(in, false)) return;
         break;
       case WorkerVerb::kStartGenerator:
         if (!start_generator(in)) return;
@@ -81,12 +92,12 @@ void WorkerLoop::load(MessageReader& in) {
   SW_TEST_POINT("worker has its function");
 }
 
-Result<FunctionPtr> WorkerLoop::make(MessageReader& in, std::uint8_t& draws) const {
-  const std::string_view bytes = in.text();
+Result<FunctionPtr> WorkerLoop::make(MessageReader& in, std::uint8_t& draws) {
+  SW_ASSIGN(const Parcel sent, Cargo::receive(in, fds_));
   const std::string name(in.text());
   draws = in.get<std::uint8_t>();
   SW_ASSIGN(StructurePtr output, read_structure(in));
-  return front_.load(bytes, std::move(output), name);
+  return front_.load(sent, std::move(output), name);
 }
 
 // After the first load: what a module does when it is imported is nobody's attack.
@@ -212,20 +223,29 @@ WorkerLoop::Room WorkerLoop::read_room(MessageReader& in) {
   return room;
 }
 
-bool WorkerLoop::enlarge(Room& room, std::size_t needed) {
+bool WorkerLoop::send(const MessageWriter& out) {
+  end_copy_of_worker();
+  return channel_.send(numbered(number_, out.bytes()), nullptr) == Channel::Got::kAll;
+}
+
+bool WorkerLoop::enlarge(Room& room, std::size_t needed, Status& refused) {
   if (needed > room.bytes) {
-    const auto ask =
-        MessageWriter().add(WorkerVerb::kNeed).add(static_cast<std::uint64_t>(needed)).bytes();
+    const auto ask = MessageWriter().add(WorkerVerb::kNeed).add(static_cast<std::uint64_t>(needed));
     std::string granted;
     SW_TEST_POINT("worker asks for room");
-    if (channel_.send(ask, nullptr) != Channel::Got::kAll) return false;
+    if (!send(ask)) return false;
     SW_TEST_POINT("worker has asked for room");
     if (channel_.receive(granted, nullptr) != Channel::Got::kAll) return false;
     SW_TEST_POINT("worker was given room");
     MessageReader in(granted);
-    if (in.get<WorkerVerb>() != WorkerVerb::kRoom) return false;
+    if (in.get<std::uint64_t>() != number_ || in.get<WorkerVerb>() != WorkerVerb::kRoom)
+      return false;
     room = read_room(in);
-    if (!in.ok() || needed > room.bytes) return false;
+    if (!in.ok()) return false;
+    if (needed > room.bytes) {
+      refused = out_of_resource("no room for results of ", format_bytes(needed));
+      return true;
+    }
   }
   return memory_->at(room.offset, room.bytes).size() == room.bytes;
 }
@@ -234,7 +254,11 @@ bool WorkerLoop::write_rows(const Chunk& rows, RowSender& sender, Room room, Mes
                             Status& refused) {
   MessageWriter written;
   if (rows.rows() > 0) {
-    if (!enlarge(room, RowSender::room_for(rows))) return false;
+    if (!enlarge(room, RowSender::room_for(rows), refused)) return false;
+    if (!refused.ok()) {
+      out.add(std::uint8_t{0});
+      return true;
+    }
     refused = sender.add(rows, room.offset, memory_->at(room.offset, room.bytes), written);
     SW_TEST_POINT("worker has written results");
     if (refused.ok()) {
@@ -259,13 +283,13 @@ bool WorkerLoop::start_generator(MessageReader& in) {
 }
 
 Status WorkerLoop::begin(MessageReader& in) {
-  const std::string_view bytes = in.text();
+  SW_ASSIGN(const Parcel sent, Cargo::receive(in, fds_));
   const std::string name(in.text());
   const auto seed = in.get<std::uint64_t>();
   const std::string_view state = in.text();
   if (front_.seed) front_.seed(0xFF, seed);
   SW_ASSIGN(generated_, read_structure(in));
-  SW_ASSIGN(const auto factory, front_.begin(bytes, generated_, name));
+  SW_ASSIGN(const auto factory, front_.begin(sent, generated_, name));
   SW_RETURN_IF_ERROR(enter_sandbox_once());
   if (state.empty()) {
     SW_ASSIGN(generator_, factory->start(account_));
@@ -317,7 +341,7 @@ bool WorkerLoop::fill_generator(MessageReader& in) {
   return sent;
 }
 
-bool WorkerLoop::serve(MessageReader& in) {
+bool WorkerLoop::serve(MessageReader& in, bool sets_up) {
   SW_TEST_POINT("worker has a parcel");
   Room room = read_room(in);
   const auto keep = std::make_shared<char>();
@@ -325,12 +349,14 @@ bool WorkerLoop::serve(MessageReader& in) {
   MessageWriter parcel;
   Status error;
   {
-    const auto request = view_parcel(in, *memory_, keep);
+    const auto request = sets_up ? Cargo::receive(in, fds_) : view_parcel(in, *memory_, keep);
     auto answer =
         request.ok() && front_.serve ? front_.serve(request.value()) : Result<Parcel>(cancelled());
     if (answer.ok()) {
-      if (!enlarge(room, room_for(answer.value()))) return false;
-      write_parcel(answer.value(), room.offset, memory_->at(room.offset, room.bytes), parcel);
+      if (!enlarge(room, room_for(answer.value()), error)) return false;
+      if (error.ok()) {
+        write_parcel(answer.value(), room.offset, memory_->at(room.offset, room.bytes), parcel);
+      }
     } else {
       error = std::move(answer).status();
     }
@@ -340,7 +366,7 @@ bool WorkerLoop::serve(MessageReader& in) {
   out.add(WorkerVerb::kDone).add(static_cast<std::uint8_t>(keep.use_count() > 1 ? 1 : 0));
   write_status(error, out);
   SW_TEST_POINT("worker has served a parcel");
-  return channel_.send(out.bytes() + parcel.bytes(), nullptr) == Channel::Got::kAll;
+  return send(out.append(parcel));
 }
 
 }  // namespace spillway

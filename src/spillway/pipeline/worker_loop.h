@@ -1,9 +1,11 @@
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <unordered_map>
 
+#include "spillway/guard/cargo.h"
 #include "spillway/guard/channel.h"
 #include "spillway/guard/parcel.h"
 #include "spillway/guard/shared_memory.h"
@@ -22,11 +24,11 @@ struct WorkerFront {
   // Seeds the user's random generators; `draws` says which (GuardRules).
   std::function<void(std::uint8_t draws, std::uint64_t seed)> seed;
   // `output`: what the function was declared to give, or null.
-  std::function<Result<FunctionPtr>(std::string_view bytes, StructurePtr output, std::string name)>
+  std::function<Result<FunctionPtr>(const Parcel& sent, StructurePtr output, std::string name)>
       load;
   // A generator; `output` likewise.
-  std::function<Result<std::shared_ptr<GeneratorFactory>>(std::string_view bytes,
-                                                          StructurePtr output, std::string name)>
+  std::function<Result<std::shared_ptr<GeneratorFactory>>(const Parcel& sent, StructurePtr output,
+                                                          std::string name)>
       begin;
   // A request of the front's own.
   std::function<Result<Parcel>(const Parcel& request)> serve;
@@ -51,7 +53,7 @@ class WorkerLoop {
     std::uint8_t draws = 0;
   };
   void load(MessageReader& in);
-  Result<FunctionPtr> make(MessageReader& in, std::uint8_t& draws) const;
+  Result<FunctionPtr> make(MessageReader& in, std::uint8_t& draws);
   bool call(MessageReader& in);
   Function::Outcome call_loaded(std::uint64_t id, std::uint64_t seed, const Chunk& rows,
                                 const CallContext& context, RowStream& stream);
@@ -59,7 +61,7 @@ class WorkerLoop {
                                     const CallContext& context, RowStream& stream) const;
   void add_stream(const RowStream& stream, MessageWriter& out);
   Status enter_sandbox_once();
-  bool serve(MessageReader& in);
+  bool serve(MessageReader& in, bool sets_up);
   bool start_generator(MessageReader& in);
   Status begin(MessageReader& in);
   bool fill_generator(MessageReader& in);
@@ -70,16 +72,18 @@ class WorkerLoop {
     std::uint64_t bytes = 0;
   };
   static Room read_room(MessageReader& in);
-  bool enlarge(Room& room, std::size_t needed);
+  // `refused`: there is none. False: nobody is there any more.
+  bool enlarge(Room& room, std::size_t needed, Status& refused);
   // False: nobody is there any more. `refused`: rows that cannot travel.
   bool write_rows(const Chunk& rows, RowSender& sender, Room room, MessageWriter& out,
                   Status& refused);
-  bool send(const MessageWriter& out) {
-    return channel_.send(out.bytes(), nullptr) == Channel::Got::kAll;
-  }
+  // With the number of the request that it answers.
+  bool send(const MessageWriter& out);
 
   WorkerKind kind_;
   bool in_sandbox_ = false;
+  std::uint64_t number_ = 0;    // of the request under way
+  std::deque<Descriptor> fds_;  // that came with requests, not taken yet
   Channel channel_;
   const std::shared_ptr<SharedMemory> memory_;
   const AccountPtr account_;
