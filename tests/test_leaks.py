@@ -250,6 +250,23 @@ def test_a_thousand_tensors_kept_without_any_step_are_warned_of_once() -> None:
     assert "sw.leaks()" in text
 
 
+def test_a_hundred_small_tensors_that_are_kept_are_listed_and_not_warned_of() -> None:
+    with Warned() as warned:
+        kept = []
+        for _ in range(100):
+            kept.append(tf.constant(np.ones(10)))  # a hundred small
+        leak = leak_at("a hundred small", sw.leaks())
+    assert leak is not None and leak.count == 100
+    assert not warned.of("a hundred small")
+
+
+def test_ninety_that_are_kept_are_not_listed() -> None:
+    kept = []
+    for _ in range(90):
+        kept.append(tf.constant(np.ones(10)))  # ninety small
+    assert leak_at("ninety small", sw.leaks()) is None
+
+
 def test_a_line_is_warned_of_again_when_it_has_doubled_not_before() -> None:
     with sw.configure(memory_limit="64MiB"), Warned() as warned:
         kept = []

@@ -17,7 +17,8 @@ from spillway import _native, node_growth, tracked
 from spillway.lines import describe_at, with_source
 
 STEPS = 3  # so many samples in a row must have grown
-MANY = 1_000  # or so many objects were made and kept without any step
+MANY = 1_000  # or so many objects were made and kept without any step: then it warns
+LISTED = 100  # and from so many on sw.leaks() lists them
 SHARE = 0.01  # of the memory limit: less is listed, not warned of
 _REST = 3  # samples without a change that do not end a growth
 _KEPT = 3  # of so many that a line makes, one stays: it keeps them
@@ -94,12 +95,12 @@ class Line:
         took = self._changed - self._first_step
         return self.grew >= STEPS and step - self._changed <= max(10, 2 * took)
 
-    def keeps_all(self) -> bool:
-        """Whether it makes many, and they stay."""
+    def keeps_all(self, most: int = MANY) -> bool:
+        """Whether it makes so many, and they stay."""
         if self.key[0] == "node":
             return False  # a large graph that is built once
         kept = self.count - self._kept_before
-        return kept >= MANY and _KEPT * kept >= self.made - self._made_before
+        return kept >= most and _KEPT * kept >= self.made - self._made_before
 
     @property
     def bytes_per_step(self) -> float:
@@ -234,17 +235,19 @@ def measured(lines: list[Line]) -> list[Line]:
 
 
 def leaking() -> list[Line]:
-    """Every line that grows, the one that grows most first; those that keep all if they are heavy.
+    """Every line that grows, the one that grows most first, and those that keep all they make.
 
     >>> all(line.count > 0 for line in leaking())
     True
     """
-    suspects = measured([line for line in list(_lines.values()) if _suspect(line)])
-    kept = [
-        line
-        for line in suspects
-        if (line.grows_by_step(_steps) or _heavy(line)) and not _is_of_variables(line)
-    ]
+    suspects = measured(
+        [
+            line
+            for line in list(_lines.values())
+            if line.grows_by_step(_steps) or line.keeps_all(LISTED)
+        ]
+    )
+    kept = [line for line in suspects if not _is_of_variables(line)]
     return sorted(kept, key=lambda line: (-line.bytes_per_step, -line.bytes, -line.count))
 
 

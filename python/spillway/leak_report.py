@@ -120,9 +120,8 @@ def leaks() -> Leaks:
     """Lines that hold more and more tensors, variables, sessions, graphs or iterators.
 
     A line is listed when more of it lived after each of three steps: a step is a `session.run`, a
-    pass over a dataset, or a call of this. Also when it made 1,000 and keeps them, and they take
-    more than 1 % of the memory limit. Prints as a table with the text of the line, how much it
-    grows, who holds it and what to do (docs/leaks.md).
+    pass over a dataset, or a call of this. Also when it made 100 and keeps them. Prints as a table
+    with the text of the line, how much it grows, who holds it and what to do (docs/leaks.md).
 
     >>> import spillway as sw
     >>> kept = []
