@@ -81,6 +81,52 @@ def test_a_child_that_takes_the_containers_memory_is_named() -> None:
     assert "other processes hold " in done.stdout
 
 
+# The same container, but what takes its memory are arrays of the program itself, kept and dropped.
+OWN_ARRAYS = """
+import time, warnings
+warnings.simplefilter("always")
+import numpy as np
+import spillway as sw
+
+sw.configure(memory_limit="400MiB")
+seen = []
+def note(message, category, *rest, **more):
+    seen.append(str(message))
+warnings.showwarning = note
+it = iter(sw.Dataset.range(10**12).batch(1))
+for turn in range(6):
+    kept = [np.ones(1 << 20) for _ in range(40)]
+    before = len(it.report().timeline)
+    while len(it.report().timeline) < before + 3:  # the watchdog has looked
+        next(it)
+    print(repr(sw.memory()))
+    del kept
+print("seen", seen)
+"""
+
+
+def test_arrays_of_the_program_itself_are_no_other_process() -> None:
+    group = Group.make(640 * MIB)
+    if group is None:
+        pytest.skip("no memory cgroup can be made here")
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", OWN_ARRAYS],
+            env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+            preexec_fn=group.enter,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+    finally:
+        group.close()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "seen []" in done.stdout, done.stdout
+    assert "other processes hold" not in done.stdout, done.stdout
+    assert "beside Spillway (your own arrays and objects, and libraries)" in done.stdout
+
+
 def test_memory_without_competition_names_nobody() -> None:
     now = sw.memory()
     if now.effective == now.limit:

@@ -25,7 +25,7 @@ nb::dict ledger() {
   out["peak"] = ledger.peak;
   out["untracked"] = ledger.untracked;
   out["container"] = ledger.container;
-  out["others"] = held_by_others(read_machine_memory());
+  out["others"] = surely_held_by_others(read_machine_memory());
   out["bound_by"] = ledger.bound_by;
   out["text"] = ledger.to_string();
   nb::list rows;

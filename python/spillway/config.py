@@ -149,18 +149,32 @@ class Memory:
         self._text: str = ledger["text"]
 
     def _is_short(self) -> bool:
-        """Whether others left less than was asked for: only then they are looked at."""
-        return self.effective < self.limit and self.others > 0
+        """Whether less than was asked for is left: only then others are looked at."""
+        return self.effective < self.limit
+
+    def _who_holds_the_rest(self) -> str:
+        """Why less than the limit is left: it need not be the other processes."""
+        size = _native.format_bytes
+        short = self.limit - self.effective
+        parts = []
+        if self.others >= short / 8:
+            parts.append(f"other processes hold {size(self.others)}")
+        if self.untracked >= short / 8:
+            parts.append(
+                f"this process holds {size(self.untracked)} beside Spillway (your own arrays and "
+                "objects, and libraries)"
+            )
+        return (
+            f"{' and '.join(parts) or 'the container is small'}, so {size(self.effective)} of the "
+            f"limit of {size(self.limit)} are left"
+        )
 
     def _notes(self) -> list[str]:
         """Who else holds memory, in words."""
         size = _native.format_bytes
         notes = []
         if self._is_short():
-            notes.append(
-                f"other processes hold {size(self.others)}, so {size(self.effective)} of the limit "
-                f"of {size(self.limit)} are left"
-            )
+            notes.append(self._who_holds_the_rest())
             notes += [f"  {each}" for each in self.competitors]
         for gpu in self.gpus:
             notes.append(

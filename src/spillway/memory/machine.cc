@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <cstdio>
 #include <fstream>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "spillway/base/bytes.h"
+#include "spillway/base/clock.h"
 #include "spillway/memory/data_limit.h"
 
 namespace spillway {
@@ -154,14 +156,48 @@ std::size_t own_anonymous_bytes() {
   return (resident > shared ? resident - shared : 0) * kPage;
 }
 
-std::size_t held_by_others(const MachineMemory& machine) {
-  const std::size_t ours = own_anonymous_bytes() + bytes_elsewhere();
-  // Without a cgroup limit the other processes are seen through what is still available.
+namespace {
+
+// The most that this process held within the last seconds. The kernel's counts of a container may
+// be seconds old: what we freed since is still in them, and is nobody else's.
+std::size_t most_held_lately(std::size_t now_held) {
+  constexpr std::int64_t kWindowNs = 2'000'000'000;
+  static std::atomic<std::int64_t> began{0};
+  static std::atomic<std::size_t> most{0};    // of this window
+  static std::atomic<std::size_t> before{0};  // of the last one
+  const std::int64_t now = coarse_now_ns();
+  std::int64_t began_at = began.load();
+  if (now - began_at > kWindowNs && began.compare_exchange_strong(began_at, now)) {
+    before = now - began_at > 2 * kWindowNs ? 0 : most.load();
+    most = now_held;
+  }
+  std::size_t seen = most.load();
+  while (seen < now_held && !most.compare_exchange_weak(seen, now_held)) {
+  }
+  return std::max({now_held, most.load(), before.load()});
+}
+
+}  // namespace
+
+namespace {
+
+// Without a cgroup limit the other processes are seen through what is still available.
+std::size_t held_beside(std::size_t ours, const MachineMemory& machine) {
   const std::size_t all = machine.cgroup_limit ? machine.cgroup_anon.value_or(ours)
                           : machine.container() > machine.available
                               ? machine.container() - machine.available
                               : 0;
   return all > ours ? all - ours : 0;
+}
+
+}  // namespace
+
+std::size_t held_by_others(const MachineMemory& machine) {
+  return held_beside(own_anonymous_bytes() + bytes_elsewhere(), machine);
+}
+
+std::size_t surely_held_by_others(const MachineMemory& machine) {
+  return held_beside(most_held_lately(own_anonymous_bytes() + bytes_elsewhere()), machine);
 }
 
 std::size_t container_reserve(std::size_t container) {

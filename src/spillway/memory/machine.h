@@ -32,6 +32,9 @@ std::size_t own_anonymous_bytes();
 
 // What other processes of the container hold; without a container's limit, of the machine.
 std::size_t held_by_others(const MachineMemory& machine);
+// For telling the user: never what this process held itself within the last seconds, which the
+// container's counts may still contain.
+std::size_t surely_held_by_others(const MachineMemory& machine);
 
 // Kept back so that the process survives what nobody accounts for:
 // 5 % of the container, at least 16 MiB, at most 512 MiB.

@@ -165,6 +165,7 @@ void CompetitorWatch::remember(std::int64_t now_ns, const LedgerSample& sample, 
   before_ = std::move(found);
   read_at_ = now_ns;
   others_before_ = sample.others;
+  own_before_ = sample.own;
   limit_before_ = sample.limit;
 }
 
@@ -188,13 +189,18 @@ std::vector<Competition> CompetitorWatch::look(std::int64_t now_ns, const Ledger
     explained += each.grown;
     return false;
   });
+  const std::uint64_t own_before = own_before_;
   remember(now_ns, sample, std::move(found));
   const auto recently = [&](std::int64_t pid) SW_NO_TSA {
     const auto at = told_at_.find(pid);
     return at != told_at_.end() && now_ns - at->second < kMinuteNs;
   };
   const bool unseen = told.by.empty();
-  if (unseen && recently(kUnseen)) return {};
+  // Two counts are compared that were not taken at once: when our own memory moved as much, the
+  // difference is nobody's.
+  const std::uint64_t moved =
+      sample.own > own_before ? sample.own - own_before : own_before - sample.own;
+  if (unseen && (recently(kUnseen) || moved >= told.taken / 2)) return {};
   std::erase_if(told.by, [&](const Competitor& each) { return recently(each.pid); });
   if (!unseen && told.by.empty()) return {};
   std::erase_if(told_at_, [&](const auto& at) { return now_ns - at.second >= kMinuteNs; });

@@ -71,6 +71,7 @@ class CompetitorWatch {
   Processes before_ SW_GUARDED_BY(mutex_);
   std::int64_t read_at_ SW_GUARDED_BY(mutex_) = 0;  // 0: never
   std::uint64_t others_before_ SW_GUARDED_BY(mutex_) = 0;
+  std::uint64_t own_before_ SW_GUARDED_BY(mutex_) = 0;
   std::uint64_t limit_before_ SW_GUARDED_BY(mutex_) = 0;
   std::unordered_map<std::int64_t, std::int64_t> told_at_ SW_GUARDED_BY(mutex_);  // by pid
 };

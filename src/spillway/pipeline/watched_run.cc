@@ -54,7 +54,7 @@ LedgerSample WatchedRun::sample() const {
   out.used = ledger.used;
   out.limit = ledger.effective;
   out.asked = ledger.limit;
-  out.others = held_by_others(machine);
+  out.others = surely_held_by_others(machine);
   out.untracked = ledger.untracked;
   out.own = own_anonymous_bytes();
   out.container = machine.container();
