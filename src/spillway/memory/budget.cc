@@ -10,6 +10,7 @@
 #include "spillway/base/mutant.h"
 #include "spillway/base/test_point.h"
 #include "spillway/memory/activity.h"
+#include "spillway/memory/asked_bytes.h"
 #include "spillway/memory/machine.h"
 #include "spillway/memory/scoped_refusal.h"
 #include "spillway/observe/board.h"
@@ -256,7 +257,7 @@ Status Account::raise_floor(std::size_t bytes) {
   }
   Status refused = out_of_resource(
       name_, ": the guaranteed memory of all open stages must fit the limit: this stage needs ",
-      format_bytes(bytes), " for one element\n", budget_.ledger().to_string());
+      format_bytes(AskedBytes::of(bytes)), " for one element\n", budget_.ledger().to_string());
   refused.edit().type = never ? "FloorTooHigh" : "BudgetError";
   refused.edit().line = line_;
   return refused;
@@ -479,7 +480,7 @@ Status Budget::refusal(Account& account, std::size_t bytes) {
       account.name_,
       alone ? ": one element is larger than the memory limit: needs "
             : ": no memory left that could be given up: needs ",
-      format_bytes(bytes), ", limit ", format_bytes(now.effective), ", held ",
+      format_bytes(AskedBytes::of(bytes)), ", limit ", format_bytes(now.effective), ", held ",
       format_bytes(now.used),
       exported > 0 ? " (" + format_bytes(exported) + " of it by your own code, in elements it kept)"
                    : std::string(),

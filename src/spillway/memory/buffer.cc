@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "spillway/base/bytes.h"
+#include "spillway/memory/asked_bytes.h"
 #include "spillway/memory/slab_pool.h"
 
 namespace spillway {
@@ -26,8 +27,9 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 // No limit is so low that this does not fit: the budget need not be asked twice.
 constexpr std::size_t kAlwaysPossible = 64 * 1024;
 
-// The capacity, asked for as the size.
+// The capacity; a refusal speaks of the size.
 Status Buffer::reserve(const AccountPtr& account, Ask ask) {
+  const AskedBytes asked(size_);
   switch (ask) {
     case Ask::kRequired: {
       SW_ASSIGN(reservation_, account->reserve(capacity_));

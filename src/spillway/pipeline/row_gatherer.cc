@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <sstream>
 
 #include "spillway/base/bytes.h"
 #include "spillway/pipeline/spec.h"
@@ -31,6 +32,33 @@ Tensor widened(const Tensor& a, std::int64_t rows) {
 
 bool same_row_shape(const Tensor& block, const Shape& row) {
   return std::ranges::equal(block.shape().dims().subspan(1), row.dims());
+}
+
+// What did not fit is a batch, and smaller ones may: two of them, one that is used and one that is
+// being made, and a row.
+Status with_size_that_fits(Status refused, const AccountPtr& account, std::int64_t rows,
+                           std::size_t row_bytes) {
+  if (refused.code() != Code::kResourceExhausted) return refused;
+  std::int64_t fits = 0;
+  for (std::int64_t step = std::int64_t{1} << 62; step > 0; step /= 2) {
+    std::size_t bytes = 0;
+    const std::int64_t tried = fits + step;
+    if (tried >= rows) continue;
+    const bool small =
+        !__builtin_mul_overflow(2 * static_cast<std::size_t>(tried) + 1, row_bytes, &bytes);
+    if (small && account->check_possible(bytes).ok()) fits = tried;
+  }
+  std::ostringstream said;
+  said << "a batch of " << rows << " rows of " << format_bytes(row_bytes) << " each is "
+       << format_bytes(static_cast<std::size_t>(rows) * row_bytes) << "; ";
+  if (fits > 0) {
+    said << "batches of " << fits << (fits == 1 ? " row" : " rows") << " fit: batch(" << fits
+         << ")\n";
+  } else {
+    said << "not even one row at a time fits beside another: make rows smaller\n";
+  }
+  refused.edit().message += said.str();
+  return refused;
 }
 
 }  // namespace
@@ -259,7 +287,9 @@ Status RowGatherer::make_room(Part& part, DType dtype, std::int64_t rows) {
     const auto first = static_cast<std::int64_t>(kWholeAtOnce / row_bytes);
     room = std::min(whole, std::max({rows, 2 * part.capacity, first}));
   }
-  SW_ASSIGN(part.out, make_tensor(account_, dtype, part.shape.with_leading(room)));
+  auto out = make_tensor(account_, dtype, part.shape.with_leading(room));
+  if (!out.ok()) return with_size_that_fits(std::move(out).status(), account_, room, row_bytes);
+  part.out = std::move(out).value();
   part.capacity = room;
   part.claimed = 0;
   return {};
