@@ -2,7 +2,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"
-#include "spillway/base/interrupt.h"
+#include "interrupts.h"
 #include "spillway/guard/cargo.h"
 #include "workers.h"
 
@@ -25,12 +25,12 @@ CargoWriter begin_cargo(std::size_t text, const std::vector<std::size_t>& parts)
       *new AccountPtr(Budget::process().open_account("functions of workers"));
   Result<std::shared_ptr<Cargo>> made = cancelled();
   begin_watching();
+  Interrupts interrupts;
   {
     const WithoutGil free;
-    const InterruptScope interrupt(poll_signals);
     made = Cargo::large(account, text, parts);
   }
-  if (PyErr_Occurred() != nullptr) throw nb::python_error();  // Ctrl-C
+  if (interrupts.raise()) throw nb::python_error();
   return {value_or_throw(std::move(made))};
 }
 
