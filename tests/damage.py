@@ -349,8 +349,9 @@ look alike.
 
 **An element that is larger than the memory limit** is one `ElementTooLarge` with the file, where
 the element begins, how much of it was read and the limit: a line without an end, a quote that is
-never closed, a record that claims a terabyte, a compressed bomb. `on_error="skip"` goes on behind
-the line or the record. Ctrl-C is heard meanwhile.
+never closed, a record that claims a terabyte, a compressed bomb. With `on_error="skip"` the next
+line follows; of records and CSV files the next file, or with `resynchronise=True` the next good
+record. Ctrl-C is heard meanwhile.
 
 | file | damage | when | said |
 |---|---|---|---|
