@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -162,3 +163,26 @@ def test_permissions_links_and_removal_change_nothing(tmp_path: Path) -> None:
     assert float(tf.reduce_sum(loaded)) == ROWS * 4
     with pytest.raises(sw.errors.MissingFile):
         list(ds)
+
+
+def test_a_quarantine_may_grow_while_it_is_read(tmp_path: Path) -> None:
+    """Several processes may share one: each appends whole lines."""
+    path = tmp_path / "q.jsonl"
+    path.write_bytes(b'{"stage": "another"}\n' * 20_000)
+    stop = threading.Event()
+
+    def append_lines() -> None:
+        with path.open("ab", buffering=0) as file:
+            while not stop.is_set():
+                file.write(b'{"stage": "another"}\n')
+
+    other = threading.Thread(target=append_lines)
+    other.start()
+    try:
+        for _ in range(5):
+            bad = tf.data.Dataset.range(3).map(lambda x: tf.debugging.assert_equal(x, x + 1))
+            ds = bad.on_error("quarantine", quarantine=path)
+            assert list(ds) == [] and ds.audit().skipped == 3
+    finally:
+        stop.set()
+        other.join()

@@ -39,9 +39,10 @@ Idle& idle() {
 
 class LocalFile final : public File {
  public:
-  LocalFile(const std::string& path, int fd, const struct stat& about)
+  LocalFile(const std::string& path, int fd, const struct stat& about, bool grows)
       : File(path, static_cast<std::uint64_t>(about.st_size)),
         stamp_(stamp_of(about)),
+        grows_(grows),
         changed_ns_(stamp_.changed_ns),
         fd_(fd) {
     const MutexLock lock(idle().mutex);
@@ -131,6 +132,7 @@ class LocalFile final : public File {
     FileStamp known = stamp_;
     known.changed_ns = changed_ns_;
     if (now == known) return {};
+    if (grows_ && now.inode == known.inode && now.size >= known.size) return {};
     // A file that was removed or renamed is whole as long as it is open.
     const bool elsewhere = now.links < known.links || now.changed_ns != known.changed_ns;
     if (elsewhere && ::stat(path().c_str(), &about) == 0) {
@@ -150,6 +152,7 @@ class LocalFile final : public File {
   }
 
   const FileStamp stamp_;
+  const bool grows_;
   mutable std::atomic<std::int64_t> changed_ns_;  // newer ones that mean nothing for the content
   mutable Mutex opening_;                         // one thread opens it again
   // Under idle().mutex; fd_ also read by whoever is between begin_reading and end_reading.
@@ -255,6 +258,19 @@ Status check_empty(const std::string& path, int fd) {
   return status;
 }
 
+Result<FilePtr> open_local(const std::string& path, bool grows) {
+  if (path.find('\0') != std::string::npos) return file_error(path, EINVAL);
+  SW_ASSIGN(const int fd, LocalFile::open_descriptor(path));
+  struct stat about{};
+  Status status = ::fstat(fd, &about) == 0 ? Status() : file_error(path, errno);
+  if (status.ok() && about.st_size == 0) status = check_empty(path, fd);
+  if (!status.ok()) {
+    ::close(fd);
+    return status;
+  }
+  return FilePtr(std::make_shared<LocalFile>(path, fd, about, grows));
+}
+
 }  // namespace
 
 Result<FilePtr> open_file(const std::string& path) {
@@ -268,16 +284,11 @@ Result<FilePtr> open_file(const std::string& path) {
     status.edit().file = path;
     return status;
   }
-  if (path.find('\0') != std::string::npos) return file_error(path, EINVAL);
-  SW_ASSIGN(const int fd, LocalFile::open_descriptor(path));
-  struct stat about{};
-  Status status = ::fstat(fd, &about) == 0 ? Status() : file_error(path, errno);
-  if (status.ok() && about.st_size == 0) status = check_empty(path, fd);
-  if (!status.ok()) {
-    ::close(fd);
-    return status;
-  }
-  return FilePtr(std::make_shared<LocalFile>(path, fd, about));
+  return open_local(path, /*grows=*/false);
+}
+
+Result<FilePtr> open_growing_file(const std::string& path) {
+  return open_local(path, /*grows=*/true);
 }
 
 namespace {

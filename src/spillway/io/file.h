@@ -49,6 +49,9 @@ using FilePtr = std::shared_ptr<const File>;
 // opened again: more of them may be under way than may be open. Only regular files are opened, and
 // of those none that says it is empty and is not (/proc).
 Result<FilePtr> open_file(const std::string& path);
+// A local file that others append to: what was there when it was opened is read, and that it grows
+// is no change.
+Result<FilePtr> open_growing_file(const std::string& path);
 
 // Whether something is there that open_file would try.
 bool file_exists(const std::string& path);

@@ -119,6 +119,17 @@ TEST(File, OneThatIsWrittenToWhileItIsReadIsDataLoss) {
               HasSubstr("another file has its name now"));
 }
 
+TEST(File, OneThatOthersAppendToIsReadAsItWas) {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("a", "0123456789");
+  const auto file = open_growing_file(path).value();
+  std::ofstream(path, std::ios::app) << "more";
+  EXPECT_EQ(text_of(*file, 0, 20), "0123456789");
+  std::filesystem::resize_file(path, 4);
+  std::byte out[4];
+  EXPECT_EQ(file->read(0, out).error().code(), Code::kDataLoss);
+}
+
 TEST(File, NewPermissionsLinksOrTheLossOfItsNameChangeNothing) {
   EXPECT_EQ(after([](const std::string& path) { ::chmod(path.c_str(), 0400); }), "");
   EXPECT_EQ(after([](const std::string& path) { std::filesystem::remove(path); }), "");

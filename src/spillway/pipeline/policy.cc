@@ -64,7 +64,7 @@ Status append(const std::string& path, std::string_view line) {
 
 // Whether the last line has no end: of a process that was killed, or a full disk.
 Result<bool> is_cut_off(const std::string& path) {
-  SW_ASSIGN(const FilePtr file, open_file(path));
+  SW_ASSIGN(const FilePtr file, open_growing_file(path));
   if (file->size() == 0) return false;
   std::byte last{};
   SW_ASSIGN(const std::size_t read, file->read(file->size() - 1, {&last, 1}));
@@ -77,7 +77,7 @@ constexpr std::size_t kParsed = 8;
 // Each line of the file with its number, under the account: one that does not fit is an error.
 Status for_each_line(const std::string& path, const AccountPtr& account,
                      const std::function<Status(std::int64_t number, std::string_view line)>& use) {
-  SW_ASSIGN(FilePtr file, open_file(path));
+  SW_ASSIGN(FilePtr file, open_growing_file(path));
   SW_ASSIGN(auto stream, ByteStream::open(std::move(file), Compression::kNone, account));
   SW_ASSIGN(const RecordReaderPtr lines, read_text_lines(std::move(stream)));
   std::int64_t number = 0;
