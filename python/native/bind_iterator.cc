@@ -248,7 +248,7 @@ class NativeIterator {
   Stretch run_for(std::int64_t ns) {
     constexpr std::size_t kMostFailed = 1000;
     Stretch turn;
-    if (raise_later()) throw nb::python_error();
+    if (raise_later() || !settle_position()) throw nb::python_error();
     touched_ = true;
     Status error;
     Interrupts interrupts;
@@ -287,26 +287,20 @@ class NativeIterator {
 
   std::string save() {
     wait_for_others();
+    if (!settle_position()) throw nb::python_error();
     return value_or_throw(consumer_->save());
   }
 
   // Goes on from `state`, or is what it was before: also when it is interrupted.
   void restore(std::string_view state) {
     wait_for_others();
-    turn_->take();
-    Interrupts interrupts;
-    Status status;
-    std::string before;
-    {
-      const WithoutGil free;
-      if (!touched_) {
-        if (auto saved = consumer_->save(); saved.ok()) before = std::move(saved).value();
-      }
-      if (!touched_ && consumer_->position() > 0) status = reopen({});  // it was restored before
-      if (status.ok()) status = consumer_->restore(state);
-      if (!status.ok() && consumer_->half_restored()) broken_ = reopen(before);
+    std::string before = std::exchange(position_, {});
+    if (before.empty() && !touched_) {
+      if (auto saved = consumer_->save(); saved.ok()) before = std::move(saved).value();
     }
-    leave_turn();
+    Interrupts interrupts;
+    const Status status = restore_from(state);
+    if (!status.ok() && !touched_) position_ = std::move(before);
     if (interrupts.raise()) throw nb::python_error();
     if (!status.ok()) throw_status(status);
   }
@@ -366,12 +360,38 @@ class NativeIterator {
     if (!raise_whole(error)) later_ = error;
   }
 
+  Status restore_from(std::string_view state) {
+    turn_->take();
+    Status status;
+    {
+      const WithoutGil free;
+      if (!touched_ && consumer_->position() > 0) status = reopen();  // it was restored before
+      if (status.ok()) status = consumer_->restore(state);
+      if (!status.ok() && consumer_->half_restored()) broken_ = reopen();
+    }
+    leave_turn();
+    return status;
+  }
+
+  // Goes to where the iterator was before a restore() that failed: when somebody asks, since that
+  // may take as long. False: with an exception.
+  bool settle_position() {
+    if (position_.empty()) return true;
+    Interrupts interrupts;
+    const std::string to = position_;
+    const Status status = restore_from(to);
+    if (status.ok()) position_.clear();
+    if (interrupts.raise()) return false;
+    if (!status.ok()) raise(status);
+    return status.ok();
+  }
+
   // A new pass in the place of one that restore() has left between two positions.
   // Without the GIL.
-  Status reopen(const std::string& before) {
+  Status reopen() {
+    const InterruptScope short_enough(nullptr);
     consumer_->close();
     SW_ASSIGN(std::unique_ptr<Consumer> fresh, open_());
-    if (!before.empty()) SW_RETURN_IF_ERROR(fresh->restore(before));
     const WithGil gil;
     alive().erase(consumer_.get());
     adopt(std::move(fresh));
@@ -409,6 +429,7 @@ class NativeIterator {
       raise(broken_);
       return false;
     }
+    if (!settle_position()) return false;
     turn_->take();
     touched_ = true;
     const std::size_t in_use = in_use_;
@@ -549,6 +570,7 @@ class NativeIterator {
   std::int64_t at_ = 0;
   std::int64_t rows_ = 0;
   std::shared_ptr<Turn> turn_ = std::make_shared<Turn>();
+  std::string position_;  // of the pass, where that is not what its consumer stands at
   bool touched_ = false;  // somebody has asked for an element
   bool closed_ = false;
   bool ended_ = false;
