@@ -394,6 +394,27 @@ def test_a_signal_costs_no_row_in_any_operator(name: str, at: int) -> None:
 
 
 @pytest.mark.usefixtures("limit")
+def test_a_check_that_a_signal_interrupts_counts_every_element_once(tmp_path: Path) -> None:
+    once = Signalled(signal.SIGUSR1, 5)
+
+    def look(x: Any) -> Any:
+        if int(x) % 4 == 2:
+            raise ValueError("bad")
+        return once(x)
+
+    log = tmp_path / "log.jsonl"
+    for policy in ({}, {"on_error": "skip"}):
+        once.calls.clear()
+        log.unlink(missing_ok=True)
+        ds = sw.Dataset.range(10).map(look, **policy)
+        with pytest.raises(LateError):
+            ds.check(progress=False, output=log)
+        problems = ds.check(progress=False, output=log, resume=True)
+        assert [problem.index for problem in problems] == [2, 6]
+        assert problems.checked == 10
+
+
+@pytest.mark.usefixtures("limit")
 def test_a_limit_that_the_function_handles_itself_is_its_own_affair() -> None:
     def patient(x: Any) -> Any:
         try:

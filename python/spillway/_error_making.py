@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import errors
+from .interruptions import pass_on
 from .lines import in_cells
 
 _BY_NAME: dict[str, type[errors.SpillwayError]] = {
@@ -122,7 +123,8 @@ def _build(
     if mixed is not None:
         try:
             return _new(_compose(named, code, mixed))
-        except Exception:
+        except Exception as error:
+            pass_on(error)
             # Layouts conflict, or the user's metaclass refuses: the cause alone tells its class.
             pass
     return _new(_compose(named, code, None))

@@ -6,6 +6,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from spillway import _native, nest
@@ -123,18 +124,22 @@ class Checking:
             if state is not None:
                 it.restore(state)
             more, noted = True, time.monotonic()
+            done = replace(self._at)
             try:
                 while more:
+                    done = self._done(it, dataset)
                     rows, more, failed = self._turn(it)
                     self._at.checked += rows + len(failed)
                     for entry in failed:
                         self._found(self._problem(entry, dataset))
                     self._bar.update(self._at.checked, self._problems.total)
                     if time.monotonic() - noted >= _NOTED_EVERY_S:
-                        self._note(it, dataset)
+                        self._log.note(self._done(it, dataset))
                         noted = time.monotonic()
             except BaseException:
-                self._note(it, dataset)
+                # What interrupted a turn may have come anywhere in it: it is run again.
+                self._at = done
+                self._log.note(done)
                 raise
             self._problems.unlisted += self._take_skipped(it, dataset)
 
@@ -174,10 +179,13 @@ class Checking:
             entry = {**entry, "file": names[index]}
         return problem_of(entry, dataset)
 
-    def _note(self, it: Any, dataset: Dataset) -> None:
+    def _done(self, it: Any, dataset: Dataset) -> Progress:
+        """What is done so far, as it would be noted."""
+        if not self._log.writes:
+            return self._at
         self._take_skipped(it, dataset)
         self._at.state, self._at.problems = it.save(), self._problems.total
-        self._log.note(self._at)
+        return replace(self._at)
 
     def _found(self, problem: Problem) -> None:
         if self._is_known(problem):

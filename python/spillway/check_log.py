@@ -44,6 +44,11 @@ class CheckLog:
         """Without a path nothing is written."""
         self._file = None if path is None else os.fdopen(open_private(path, append), "ab")
 
+    @property
+    def writes(self) -> bool:
+        """Whether there is a file."""
+        return self._file is not None
+
     def add(self, problem: Problem) -> None:
         """One line."""
         if self._file is not None:
