@@ -29,7 +29,7 @@ import spillway.tf as tf
 from tests.interrupts.alarms import RAISED, Alarm, TimeIsUpError
 
 INT = sw.TensorSpec((), "int64")
-HANGS_S = 60.0
+HANGS_S = 200.0
 PLACES = ("calling", "parallel", "async", "isolated", "sandbox", "generator", "traced")
 POLICIES = ("none", "skip", "retry", "quarantine")
 AFTER = ("nothing", "nothing", "prefetch", "batch", "shuffle", "filter", "python")

@@ -16,7 +16,7 @@ import pytest
 from tests.interrupts import heard, programs
 
 ROOT = Path(__file__).parents[2]
-SEED = int(os.environ.get("SPILLWAY_SEED", str(int(time.time()))))
+SEED = int(os.environ.get("SPILLWAY_SEED", str(int(time.time()) % 10**6)))
 
 
 def run(module: str, *arguments: str, timeout: float) -> subprocess.CompletedProcess[str]:
@@ -50,7 +50,7 @@ def test_thousands_of_interrupted_programs() -> None:
         run_programs(entry, SEED + at * each, each, timeout=4 * 3600)
 
 
-@pytest.mark.parametrize("name", ["matmul", "elementwise", "reduction", "random", "session_run"])
+@pytest.mark.parametrize("name", ["matmul", "session_run"])
 def test_large_computations_end_when_they_are_interrupted(name: str) -> None:
     done = run("tests.interrupts.heard", name, timeout=600)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr[-6000:]}"
