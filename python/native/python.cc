@@ -193,7 +193,10 @@ Status status_from_exception() {
   info.kind = ErrorKind::kUser;
   info.code = Code::kUnknown;
   std::string words;
-  const Ref facts = Ref::steal(PyObject_CallOneArg(types().facts_of.get(), exception.get()));
+  Ref facts = Ref::steal(PyObject_CallOneArg(types().facts_of.get(), exception.get()));
+  if (!facts && forget_exception()) {  // interrupted: the failure is told all the same
+    facts = Ref::steal(PyObject_CallOneArg(types().facts_of.get(), exception.get()));
+  }
   if (facts) {
     info.code = static_cast<Code>(PyLong_AsLong(PyTuple_GET_ITEM(facts.get(), 0)));
     info.kind = kind_named(chars_of(PyTuple_GET_ITEM(facts.get(), 1)));

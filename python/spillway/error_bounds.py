@@ -13,6 +13,8 @@ import types
 from collections import deque
 from typing import Any
 
+from spillway.interruptions import pass_on
+
 MOST_TEXT = 64 * 1024  # characters of one text
 MOST_NAME = 200  # of the name of a class
 MOST_NOTES = 16
@@ -72,7 +74,8 @@ def shown_long(value: Any) -> str:
     """A `repr` of bounded length, whatever the value's own does."""
     try:
         text = repr(value) if is_small(value) else _long.repr(value)
-    except Exception:
+    except Exception as failed:
+        pass_on(failed)
         text = f"a {name_of(type(value))}"
     return short(text)
 
@@ -84,7 +87,8 @@ def text_of(error: BaseException) -> str:
             only = error.args[0] if len(error.args) == 1 else error.args
             return short(only) if isinstance(only, str) else shown_long(only)
         return short(str(error))
-    except Exception:
+    except Exception as failed:
+        pass_on(failed)
         return ""
 
 
@@ -102,7 +106,8 @@ def trace_of(error: BaseException) -> str:
     """The traceback of an exception and its causes as text, bounded."""
     try:
         return short("".join(traceback.format_exception(bounded(error))))
-    except Exception:
+    except Exception as failed:
+        pass_on(failed)
         return f"{name_of(type(error))}: {text_of(error)}\n"
 
 
@@ -138,7 +143,8 @@ def _one_fits(error: BaseException) -> bool:
         return True
     try:
         return len(str(error)) <= MOST_TEXT
-    except Exception:
+    except Exception as failed:
+        pass_on(failed)
         return True  # whoever prints it copes with that
 
 
@@ -191,7 +197,8 @@ def with_text(
         for key, value in list(vars(error).items()):
             if not key.startswith("__"):
                 out.__dict__.setdefault(key, _short_argument(value))
-    except Exception:
+    except Exception as failed:
+        pass_on(failed)
         out.args = (text,)  # a class of the user's that guards its attributes
     notes = getattr(error, "__notes__", None)
     if isinstance(notes, list):
@@ -262,7 +269,8 @@ def _new(cls: type[BaseException], args: tuple[Any, ...]) -> BaseException:
             made: Any = _builtin_base(derived).__new__(derived, *args)
             if isinstance(made, BaseException):
                 return made
-        except Exception:
+        except Exception as failed:
+            pass_on(failed)
             continue  # its metaclass refuses, or layouts conflict: the next one does
     return RuntimeError()
 

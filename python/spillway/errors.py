@@ -25,6 +25,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from . import error_bounds
+from .interruptions import pass_on
 
 # The facts every error carries, in the order of the constructor. None: not known.
 _FACTS = (
@@ -429,7 +430,8 @@ def fill(error: SpillwayError, message: str, facts: Mapping[str, Any]) -> None:
 def _one_line(cause: BaseException) -> str:
     try:
         text = str(cause).strip().split("\n", 1)[0]
-    except Exception:
+    except Exception as failed:
+        pass_on(failed)
         text = ""
     name = type(cause).__name__
     return f"{name}: {text}" if text else name
