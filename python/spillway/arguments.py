@@ -76,7 +76,7 @@ def name_errors(module: str, of: str) -> None:
     """
     space = vars(sys.modules[module])
     for name in space["__all__"]:
-        function = space[name]
+        function: Any = space[name]
         if not isinstance(function, types.FunctionType) or function in _covers.values():
             continue
         home = sys.modules.get(function.__module__)

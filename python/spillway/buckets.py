@@ -9,7 +9,7 @@ import numpy as np
 
 from spillway import nest, padding
 from spillway.errors import InvalidArgumentError
-from spillway.tensor_convert import array_of
+from spillway.tensor_convert import array_of, refuse
 
 if TYPE_CHECKING:
     from spillway.dataset import Dataset
@@ -38,7 +38,10 @@ def bucket(
     edges = array_of(boundaries, np.int64)
 
     def key_func(*element: Any) -> Any:
-        length = int(array_of(element_length_func(*element)))
+        found = array_of(element_length_func(*element))
+        if found.dtype.kind not in "iu":
+            refuse("TypeError", f"element_length_func must give an integer, found {found.dtype}")
+        length = int(found)
         return np.int64(np.searchsorted(edges, length, side="right"))
 
     def shapes_for(key: int) -> Any:

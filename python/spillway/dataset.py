@@ -46,6 +46,7 @@ from spillway.report import Report
 from spillway.specs import DatasetSpec, OptionalSpec, TensorSpec
 from spillway.structures import from_structure, to_structure
 from spillway.symbolic import TraceBreak
+from spillway.tensor_convert import number, truth
 from spillway.tracked import track
 
 INFINITE_CARDINALITY = -1
@@ -356,7 +357,7 @@ class Dataset(FileSources, HandOver, Inspection, Operators):
                 )
         flat = nest.flatten(given)
         shape = to_structure(nest.map_structure(lambda _: TensorSpec((), "int64"), given))
-        return make("zip", [None, shape, bool(strict)], flat, name, policy)
+        return make("zip", [None, shape, truth(strict, "strict")], flat, name, policy)
 
     @staticmethod
     def counter(
@@ -368,7 +369,12 @@ class Dataset(FileSources, HandOver, Inspection, Operators):
         >>> list(sw.Dataset.counter(3, 4).take(3))
         [np.int64(3), np.int64(7), np.int64(11)]
         """
-        return make("counter", [float(start), float(step), as_dtype(dtype).name], [], name)
+        return make(
+            "counter",
+            [float(number(start, "start")), float(number(step, "step")), as_dtype(dtype).name],
+            [],
+            name,
+        )
 
     @staticmethod
     def random(
@@ -397,7 +403,8 @@ class Dataset(FileSources, HandOver, Inspection, Operators):
                 f"{type(choice_dataset)}."
             )
         inputs = [choice_dataset, *datasets]
-        return make("choose_from_datasets", [None, None, bool(stop_on_empty_dataset)], inputs, None)
+        stop = truth(stop_on_empty_dataset, "stop_on_empty_dataset")
+        return make("choose_from_datasets", [None, None, stop], inputs, None)
 
     @staticmethod
     def sample_from_datasets(
@@ -435,8 +442,10 @@ class Dataset(FileSources, HandOver, Inspection, Operators):
         [5, 9, 6, 4, 7, 1, 2, 8, 3, 0]
         """
         buffer = templates.size(buffer_size, "shuffle", "buffer_size")
-        reshuffle = True if reshuffle_each_iteration is None else bool(reshuffle_each_iteration)
-        params = [buffer, *seeds(seed, "shuffle"), reshuffle, bool(shrink)]
+        reshuffle = True
+        if reshuffle_each_iteration is not None:
+            reshuffle = truth(reshuffle_each_iteration, "reshuffle_each_iteration")
+        params = [buffer, *seeds(seed, "shuffle"), reshuffle, truth(shrink, "shrink")]
         return make("shuffle", params, [self], name, policy)
 
     def padded_batch(
@@ -463,7 +472,7 @@ class Dataset(FileSources, HandOver, Inspection, Operators):
         shapes = padding.shapes(self, padded_shapes)
         values = padding.values(self, padding_values)
         size = templates.size(batch_size, "padded_batch", "batch_size")
-        params = [size, shapes, values, bool(drop_remainder)]
+        params = [size, shapes, values, truth(drop_remainder, "drop_remainder")]
         return make("padded_batch", params, [self], name, policy)
 
     def interleave(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from spillway import _native
 from spillway.building import make
-from spillway.tensor_convert import array_of
+from spillway.tensor_convert import array_of, truth
 
 if TYPE_CHECKING:
     from spillway.dataset import Dataset
@@ -32,7 +32,7 @@ class FileSources:
             file_pattern = os.fspath(file_pattern)
         patterns = array_of(file_pattern, object)
         ds = make("list_files", [_native.element(patterns, None, False)], [], name, policy)
-        if shuffle is False:
+        if shuffle is not None and not truth(shuffle, "shuffle"):
             return ds
         return ds.shuffle(max(len(ds), 1), seed=seed)
 

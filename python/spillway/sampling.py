@@ -9,8 +9,9 @@ import numpy as np
 from spillway import _native
 from spillway.building import datasets_of, seeds
 from spillway.lines import user_line
+from spillway.shown import shown
 from spillway.specs import TensorSpec
-from spillway.tensor_convert import array_of
+from spillway.tensor_convert import array_of, refuse, truth
 
 if TYPE_CHECKING:
     from spillway.dataset import Dataset
@@ -42,6 +43,8 @@ def sample(
                 f"`len(weights)={len(array) if array.ndim else 0}` vs. "
                 f"`len(datasets)={len(datasets)}`."
             )
+        if array.dtype.kind == "f" and not (np.isfinite(array) & (array >= 0)).all():
+            refuse("ValueError", f"`weights` must be finite and not negative: {shown(weights)}")
         if listed:
             kept = [i for i, w in enumerate(array) if w > 0]
             if not kept:
@@ -54,7 +57,8 @@ def sample(
         return Dataset.choose_from_datasets(datasets, choices, stop)
     if len(datasets) == 1:
         return datasets[0]
-    params = [None, element, *seeds(seed, "sample_from_datasets"), bool(stop), again]
+    params = [None, element, *seeds(seed, "sample_from_datasets")]
+    params += [truth(stop, "stop_on_empty_dataset"), again]
     nodes = [dataset._node for dataset in datasets]
     return Dataset(_native.node("sample_from_datasets", params, nodes, user_line(), ""))
 

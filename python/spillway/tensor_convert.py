@@ -133,7 +133,11 @@ def number(value: Any, what: str) -> Any:
     0.5
     """
     value = read(value)
-    if is_tensor(value) or isinstance(value, (int, float)):
+    if is_tensor(value):
+        if not value.dtype.is_complex and value.dtype.name != "string":
+            return value
+        value = shown(value)
+    if isinstance(value, (int, float)):
         return value
     array = isinstance(value, (np.ndarray, np.generic)) and value.ndim == 0
     if not array or value.dtype.kind in "OSUMm" or kind_of(value.dtype) not in "bif":

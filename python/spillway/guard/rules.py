@@ -65,15 +65,15 @@ def _workers(number: Any, isolate: Any) -> int | None:
         return None
     if isinstance(number, bool) or not hasattr(number, "__index__"):
         raise TypeError(f"num_workers must be a number of processes: {shown(number)}")
-    number = integer(number, "num_workers")
-    if number < 1:
-        raise ValueError(f"num_workers must be at least 1: {number}")
+    count = integer(number, "num_workers")
+    if count < 1:
+        raise ValueError(f"num_workers must be at least 1: {count}")
     if isolate is not None and not isolate:
         raise ValueError(
-            f"num_workers={number} starts worker processes, and isolate={isolate!r} keeps the "
+            f"num_workers={count} starts worker processes, and isolate={isolate!r} keeps the "
             "function in this one: give one of them"
         )
-    return number
+    return count
 
 
 def checked(timeout: Any, restarts: Any, memory_limit: Any, sandbox: Any) -> dict[str, Any]:

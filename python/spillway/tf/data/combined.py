@@ -9,6 +9,7 @@ from spillway.building import AUTOTUNE, make
 from spillway.errors import InvalidArgumentError
 from spillway.options import Options
 from spillway.shown import shown
+from spillway.tensor_convert import integer
 from spillway.tf.data.dataset import Dataset
 
 Transformation = Callable[[Dataset], Dataset]
@@ -57,14 +58,18 @@ def map_and_batch(
             f"`num_parallel_calls` as set to {num_parallel_calls}."
         )
     batches = 1 if num_parallel_batches is None else num_parallel_batches
-    calls = int(batch_size) * batches if num_parallel_calls is None else int(num_parallel_calls)
+    size = integer(batch_size, "batch_size")
+    if num_parallel_calls is None:
+        calls = size * integer(batches, "num_parallel_batches")
+    else:
+        calls = integer(num_parallel_calls, "num_parallel_calls")
 
     def transform(dataset: Dataset) -> Dataset:
-        _require(batch_size > 0, "batch_size must be greater than zero.")
+        _require(size > 0, "batch_size must be greater than zero.")
         _require(calls > 0 or calls == AUTOTUNE, "num_parallel_calls must be greater than zero.")
         mapped: Any = dataset.map(map_func, calls)
-        together = make("fail_together", [int(batch_size)], [mapped], None)
-        batched: Dataset = Dataset(together._node).batch(batch_size, drop_remainder)
+        together = make("fail_together", [size], [mapped], None)
+        batched: Dataset = Dataset(together._node).batch(size, drop_remainder)
         return batched
 
     return transform

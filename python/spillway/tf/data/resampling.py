@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import spillway
+from spillway.shown import shown
 from spillway.tensor_convert import array_of, refuse
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ def resample(
 
     wanted = array_of(target_dist, np.float64)
     known = None if initial_dist is None else array_of(initial_dist, np.float64)
+    for name_, given in (("target_dist", wanted), ("initial_dist", known)):
+        if given is not None and not (np.isfinite(given) & (given >= 0)).all():
+            refuse("ValueError", f"`{name_}` must be finite and not negative: {shown(given)}")
     if known is not None and known.shape != wanted.shape:
         refuse(
             "ValueError",
