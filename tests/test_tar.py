@@ -193,3 +193,8 @@ def test_what_keys_must_be(tmp_path: Path) -> None:
         sw.Dataset.from_tar(empty, keys=[])
     with pytest.raises(FileNotFoundError, match="none"):
         sw.Dataset.from_tar(tmp_path / "none.tar")
+
+
+def test_keys_that_are_no_text_are_refused_where_they_are_written() -> None:
+    with pytest.raises(sw.errors.InvalidArgumentError, match="tar_samples: `keys` must be UTF-8"):
+        sw.Dataset.tar_samples("a.tar", keys=b"\xff\xfe")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "spillway/base/utf8.h"
 #include "spillway/pipeline/file_rows.h"
 
 namespace spillway {
@@ -11,10 +12,23 @@ constexpr std::int64_t kMostRows = 4096;
 constexpr std::size_t kLeastBytes = 4096;
 constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
 
+// Keys become names of an element's parts.
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const Utf8Character next = utf8_character(text);
+    if (!next.good) return false;
+    text.remove_prefix(next.bytes);
+  }
+  return true;
+}
+
 // The parameter `keys` and the key itself, sorted.
 Result<std::vector<std::string>> columns_of(const Node& node) {
   SW_ASSIGN(std::vector<std::string> columns, files_param(node, "keys"));
   if (columns.empty()) return invalid_argument("tar_samples: `keys` must name an extension");
+  if (!std::ranges::all_of(columns, [](const std::string& key) { return is_utf8(key); })) {
+    return invalid_argument("tar_samples: `keys` must be UTF-8");
+  }
   columns.emplace_back(kSampleKey);
   std::ranges::sort(columns);
   if (const auto twice = std::ranges::adjacent_find(columns); twice != columns.end()) {
