@@ -83,8 +83,9 @@ def name_errors(module: str, of: str) -> None:
         if home is None or not function.__module__.startswith(of):
             continue
         space[name] = named(function)
-        if vars(home).get(function.__name__) is function:
-            setattr(home, function.__name__, space[name])
+        own = str(function.__name__)
+        if vars(home).get(own) is function:
+            setattr(home, own, space[name])
 
 
 def name_methods(cls: Any) -> Any:

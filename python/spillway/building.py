@@ -339,7 +339,8 @@ def cycle_length(num_parallel_calls: int | None) -> int:
         return cpus
     if num_parallel_calls == AUTOTUNE:
         return -(-cpus // 3)
-    return min(calls(num_parallel_calls), cpus)
+    wanted: int = calls(num_parallel_calls)
+    return min(wanted, cpus)
 
 
 def make(

@@ -10,12 +10,26 @@ from spillway import _native
 
 Data = dict[str, Any]
 
-_NEVER = ("SystemError", "RecursionError", "AttributeError", "AssertionError", "UnboundLocalError")
+_NEVER: tuple[str, ...] = (
+    "SystemError",
+    "RecursionError",
+    "AttributeError",
+    "AssertionError",
+    "UnboundLocalError",
+)
 _NEVER += ("IndexError", "KeyError", "NotImplementedError", "ZeroDivisionError", "OverflowError")
 _MEANT = ("TypeError", "ValueError", "SpillwayError")
 _BINDING = re.compile(r"bad[_ ]cast|incompatible function arguments|nanobind|std::|basic_string")
 # Types and scopes, which no op is behind: Python's own TypeError and ValueError will do.
-_NO_OPS = ("tf.nest.", "tf.TensorS", "tf.Variable", "as_dtype", "function", "name_scope", "group")
+_NO_OPS: tuple[str, ...] = (
+    "tf.nest.",
+    "tf.TensorS",
+    "tf.Variable",
+    "as_dtype",
+    "function",
+    "name_scope",
+    "group",
+)
 _NO_OPS += ("control_dependencies", "device", "type_spec_from_value", "is_tensor", "io.write_file")
 
 

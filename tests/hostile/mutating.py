@@ -7,8 +7,9 @@ import ast
 
 def _call(tree: ast.AST, last: str) -> ast.Call:
     for node in ast.walk(tree):
-        named = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-        if named and node.func.attr == last:
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        if node.func.attr == last:
             return node
     raise ValueError(f"no call of {last}: {ast.unparse(tree)}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import os
 import sys
@@ -91,8 +92,7 @@ def dataset(tf: Any, program: Data) -> Data:
     if ours and not os.path.exists("a.npy"):
         files()
     if "table" in program["source"]:
-        import pyarrow
-
+        pyarrow = importlib.import_module("pyarrow")
         space["table"] = pyarrow.table({"a": [1, 2], "b": [1.0, 2.0]})
     call = compile(program["source"], "<hostile>", "eval")
     return _run(lambda: _elements(eval(call, space)))
@@ -110,10 +110,10 @@ def _elements(made: Any) -> str:
 
 def files() -> None:
     """Small files of every kind, in the current folder."""
-    import pyarrow
-    import pyarrow.parquet
-
     import spillway.tf as tf
+
+    pyarrow = importlib.import_module("pyarrow")
+    importlib.import_module("pyarrow.parquet")
 
     np.save("a.npy", np.arange(6).reshape(3, 2))
     np.savez("a.npz", a=np.arange(3))

@@ -53,6 +53,7 @@ _plain("a function", len)
 _plain("a module", types)
 _plain("a slice", slice(1, 2))
 _plain("a range", range(3))
+_list: Any
 for _list in ([], [[]], [[], []], [1, 2, 3], ["a", "b"], [1, "a"], [None], [float("nan")], [2.5]):
     _plain(f"list {_list}", _list)
 for _ragged in ([[1], [2, 3]], [1, [2]], [True, 2], [1, 2.5], [b"a", "b"], [2**31, 2**63]):
@@ -175,7 +176,17 @@ _plain("np.void", np.void(b"abc"))
 # ---- Tensors
 
 
-_DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+_DTYPES: tuple[str, ...] = (
+    "bool",
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+)
 _DTYPES += ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
 
 

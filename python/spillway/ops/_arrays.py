@@ -408,5 +408,5 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> Any:
     >>> broadcast_static_shape(TensorShape([2, 1]), TensorShape([3])).as_list()
     [2, 3]
     """
-    shapes = [tuple(TensorShape(shape)) for shape in (shape_x, shape_y)]
+    shapes: list[Any] = [tuple(TensorShape(shape)) for shape in (shape_x, shape_y)]
     return TensorShape(np.broadcast_shapes(*shapes))
