@@ -134,9 +134,9 @@ def number(value: Any, what: str) -> Any:
     """
     value = read(value)
     if is_tensor(value):
-        if not value.dtype.is_complex and value.dtype.name != "string":
-            return value
-        value = shown(value)
+        if value.dtype.is_complex or value.dtype.name == "string":
+            refuse("TypeError", f"{what} must be a number, found {value.dtype}")
+        return value
     if isinstance(value, (int, float)):
         return value
     array = isinstance(value, (np.ndarray, np.generic)) and value.ndim == 0

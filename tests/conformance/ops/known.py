@@ -127,7 +127,9 @@ _MEANT: tuple[Meant, ...] = (
     Meant(
         r"constant",
         r"Scalar tensor has no `len|Expected int32, but got",
-        _VALUE + r"|UNIMPLEMENTED: cast: |INVALID_ARGUMENT: (\w+: )*(a \w+ cannot become|cannot convert \w+ to) ",
+        _VALUE
+        + r"|UNIMPLEMENTED: cast: |INVALID_ARGUMENT: (\w+: )*"
+        + r"(a \w+ cannot become|cannot convert \w+ to) ",
         "constants may hold tensors",
     ),
     Meant(
