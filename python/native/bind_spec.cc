@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "bindings.h"
+#include "interrupts.h"
 #include "objects.h"
 #include "spillway/base/interrupt.h"
 #include "spillway/pipeline/dataset_template.h"
@@ -202,12 +203,12 @@ NativeNode node_from_json(const std::string& text, nb::dict functions) {
 
 nb::list quarantined(const std::string& path) {
   nb::list out;
+  Interrupts interrupts;
   auto found = [&] {
     const WithoutGil unlocked;  // memory may have to be waited for
-    const InterruptScope interrupt(poll_signals);
     return read_quarantine(path, constants());
   }();
-  if (PyErr_Occurred() != nullptr) throw nb::python_error();  // from a signal handler
+  if (interrupts.raise()) throw nb::python_error();
   for (const ElementPtr& element : value_or_throw(std::move(found))) {
     out.append(nb::cast(NativeElement{element}));
   }
