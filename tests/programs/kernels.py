@@ -113,6 +113,8 @@ def fenced_kernel(library: str, limit: int, folder: Path) -> Iterator[FencedKern
     # A history of cells is a database with a thread and descriptors that come and go.
     argv = [interpreter(library), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
     argv.append("--HistoryManager.enabled=False")
+    # What the process itself writes (why it aborted) goes into the log.
+    argv.append("--IPKernelApp.capture_fd_output=False")
     group = Group.make(limit)
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="spillway-programs-") as private:
         environment = {**os.environ, "IPYTHONDIR": private, "XDG_CACHE_HOME": private}
