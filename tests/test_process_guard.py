@@ -6,6 +6,7 @@ beyond.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -146,6 +147,101 @@ def test_our_idle_memory_makes_room_for_an_array(tmp_path: Path) -> None:
 
 
 @pytest.mark.cgroup
+def test_our_cache_makes_room_for_an_array(tmp_path: Path) -> None:
+    program = """\
+    ds = sw.Dataset.range(80).map(lambda i: np.full(300_000, float(i))).cache()
+    for each in ds:
+        pass
+    held = sw.memory().used
+    kept = np.ones((512 - 110) * (1 << 20) // 8)
+    print("held before", held > 120 << 20, "kept", kept.nbytes >> 20, sum(1 for _ in ds))
+    """
+    code, said, kills = run(program, 512 * MIB, tmp_path)
+    assert (code, kills) == (0, 0), said
+    assert "held before True kept 402 80" in said, said
+
+
+@pytest.mark.cgroup
+def test_work_near_the_limit_does_not_read_every_mapping_again_and_again(tmp_path: Path) -> None:
+    program = """\
+    import json
+    from spillway import _native
+    held = []
+    while _native.room()["used"] < 0.94 * (768 << 20):  # each is a close look
+        held.append(bytes(3_000_000))
+    before = _native.room()["close_looks"]
+    allocations = 0
+    for _ in range(300):
+        blocks = [bytes(20_000) for _ in range(100)]
+        allocations += len(blocks)
+    looks = _native.room()["close_looks"] - before
+    print("seldom", looks < allocations / 50, looks, allocations)
+    """
+    code, said, kills = run(program, 768 * MIB, tmp_path)
+    assert (code, kills) == (0, 0), said
+    assert "seldom True" in said, said
+
+
+@pytest.mark.cgroup
+def test_a_full_container_lets_libraries_start_a_thread(tmp_path: Path) -> None:
+    """ZeroMQ and OpenMP abort the process where they get none."""
+    program = """\
+    import ctypes
+    libc = ctypes.CDLL(None)
+    begin = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(lambda given: None)
+    kept = []
+    try:
+        while True:
+            kept.append(bytes(50_000))
+    except MemoryError:
+        pass
+    threads = [ctypes.c_ulong() for _ in range(3)]
+    failed = [libc.pthread_create(ctypes.byref(each), None, begin, None) for each in threads]
+    for each, code in zip(threads, failed):
+        if code == 0:
+            libc.pthread_join(each, None)
+    print("started", failed)
+    """
+    code, said, kills = run(program, 768 * MIB, tmp_path)
+    assert (code, kills) == (0, 0), said
+    assert "started [0, 0, 0]" in said, said
+
+
+@pytest.mark.cgroup
+def test_after_an_error_the_next_lines_have_what_they_need(tmp_path: Path) -> None:
+    """What filled memory is kept, so nothing is free but what the guardian keeps."""
+    program = """\
+    kept = []
+    for attempt in range(3):
+        try:
+            while True:
+                kept.append('x' * 1986)
+        except MemoryError as error:
+            sw._native.error_is_told()
+    for i in range(200):
+        exec(compile("made = [str(j) for j in range(%d)]" % (100 + i), "<cell>", "exec"))
+    print("compiled and ran")
+    """
+    code, said, kills = run(program, 768 * MIB, tmp_path)
+    assert (code, kills) == (0, 0), said
+    assert "compiled and ran" in said, said
+
+
+@pytest.mark.cgroup
+def test_a_child_that_fills_the_container_is_killed_and_not_its_parent(tmp_path: Path) -> None:
+    program = """\
+    import subprocess, sys
+    kept = np.ones((400 << 20) // 8)
+    fill = "x = []\\nwhile True: x.append(bytearray(b'x') * 100_000)"
+    child = subprocess.run([sys.executable, "-S", "-c", fill])
+    print("parent lives, child", child.returncode)
+    """
+    code, said, kills = run(program, 768 * MIB, tmp_path)
+    assert (code, kills) == (0, 1), said
+    assert "parent lives, child -9" in said, said
+
+
+@pytest.mark.cgroup
 def test_work_at_nine_tenths_of_the_container_is_left_alone(tmp_path: Path) -> None:
     program = """\
     import json
@@ -164,6 +260,106 @@ def test_work_at_nine_tenths_of_the_container_is_left_alone(tmp_path: Path) -> N
     code, said, kills = run(program, 768 * MIB, tmp_path)
     assert (code, kills) == (0, 0), said
     assert "alarms 0" in said
+
+
+MIXED = """\
+import importlib.util, io, json, os, sys, time
+from spillway import _native
+have = {name: importlib.util.find_spec(name) is not None
+        for name in ("pandas", "torch", "sklearn", "tensorflow", "pyarrow")}
+if have["pandas"]:
+    import pandas as pd
+if have["torch"]:
+    import torch
+    model = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 1))
+    step = torch.optim.Adam(model.parameters())
+if have["sklearn"]:
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+if have["tensorflow"]:
+    import tensorflow as tensorflow
+rng = np.random.default_rng(1)
+
+def with_numpy():
+    parts = [rng.random(100_000) for _ in range(20)]
+    return np.sort(np.concatenate(parts))[::1000].sum()
+
+def with_python():
+    rows = [{"id": i, "name": str(i)} for i in range(20_000)]
+    return len(json.loads(json.dumps(rows)))
+
+def with_pandas():
+    left = pd.DataFrame({"k": rng.integers(0, 500, 40_000), "x": rng.random(40_000)})
+    right = pd.DataFrame({"k": np.arange(500), "y": [f"text {i}" for i in range(500)]})
+    both = left.merge(right, on="k").groupby("y").x.mean()
+    return pd.read_csv(io.StringIO(both.to_csv())).x.sum()
+
+def with_torch():
+    for _ in range(10):
+        x = torch.randn(512, 64)
+        loss = ((model(x)[:, 0] - x.sum(1)) ** 2).mean()
+        step.zero_grad()
+        loss.backward()
+        step.step()
+    return float(loss)
+
+def with_sklearn():
+    x = rng.random((2000, 10))
+    y = x.sum(1) > 5
+    trees, line = RandomForestClassifier(10).fit(x, y), LogisticRegression().fit(x, y)
+    return trees.score(x, y) + line.score(x, y)
+
+def with_tensorflow():
+    x = tensorflow.random.normal([200, 200])
+    return float(tensorflow.reduce_sum(tensorflow.linalg.matmul(x, x)))
+
+def with_spillway():
+    ds = sw.Dataset.range(200).map(lambda i: np.full(20_000, float(i))).shuffle(50, seed=1).batch(8)
+    return sum(float(each.mean()) for each in ds.prefetch(2))
+
+work = [with_numpy, with_python, with_spillway]
+for name, one in (("pandas", with_pandas), ("torch", with_torch), ("sklearn", with_sklearn),
+                  ("tensorflow", with_tensorflow)):
+    if have[name]:
+        work.append(one)
+for one in work:
+    one()  # what each needs is there from now on
+limit = _native.room()["limit"]
+held = []
+while _native.room()["used"] < SHARE * limit:
+    held.append(np.ones(100_000))
+began, rounds = time.monotonic(), 0
+while rounds < ROUNDS or time.monotonic() - began < SECONDS:
+    for one in work:
+        one()
+    rounds += 1
+print("used", round(_native.room()["used"] / limit, 3), "rounds", rounds, "with", have)
+print("alarms", _native.room()["alarms"])
+"""
+
+
+def mixed(share: float, rounds: int, seconds: float) -> str:
+    """The program that works with everything that is installed."""
+    text = MIXED.replace("SHARE", str(share)).replace("ROUNDS", str(rounds))
+    return text.replace("SECONDS", str(seconds))
+
+
+@pytest.mark.cgroup
+def test_mixed_work_near_the_limit_raises_nothing(tmp_path: Path) -> None:
+    code, said, kills = run(mixed(0.86, 2, 0), 2048 * MIB, tmp_path)
+    assert (code, kills) == (0, 0), said
+    assert "alarms 0" in said, said
+
+
+@pytest.mark.soak
+@pytest.mark.cgroup
+@pytest.mark.timeout(4000)
+def test_an_hour_of_mixed_work_at_nine_tenths_raises_nothing(tmp_path: Path) -> None:
+    seconds = float(os.environ.get("SPILLWAY_SOAK_MIXED", "3600"))
+    code, said, kills = run(mixed(0.88, 2, seconds), 2048 * MIB, tmp_path, seconds=seconds + 300)
+    print(said)
+    assert (code, kills) == (0, 0), said
+    assert "alarms 0" in said, said
 
 
 def test_without_the_guard_nothing_is_installed() -> None:

@@ -9,7 +9,6 @@
 #include "bindings.h"
 #include "interrupts.h"
 #include "objects.h"
-#include "spillway/base/interrupt.h"
 #include "spillway/pipeline/dataset_template.h"
 #include "spillway/pipeline/file_rows.h"
 #include "spillway/pipeline/guarded_function.h"

@@ -52,6 +52,7 @@ int raise_here(void* /*unused*/) {
     try {
       const nb::object error = nb::handle(hook)(facts_of(last), nb::none());
       if (!error.is_none()) {
+        Guardian::process().error_is_told();
         PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
         raised = -1;
       }
@@ -85,7 +86,9 @@ void stop_thread(const Guardian::Alarm& alarm) {
   }
   try {
     const nb::object kind = nb::handle(hook)(facts_of(alarm), thread);
-    if (!kind.is_none()) PyThreadState_SetAsyncExc(thread, kind.ptr());
+    if (kind.is_none()) return;
+    Guardian::process().error_is_told();
+    PyThreadState_SetAsyncExc(thread, kind.ptr());
   } catch (nb::python_error& failed) {
     failed.discard_as_unraisable("spillway's guardian");
   }
@@ -127,6 +130,7 @@ nb::dict dict_of(const Room& room) {
   out["bound_by"] = room.bound_by;
   out["arrays"] = Guardian::process().arrays();
   out["alarms"] = Guardian::process().alarms();
+  out["close_looks"] = Guardian::process().close_looks();
   return out;
 }
 
@@ -150,6 +154,9 @@ void bind_process_guard(nb::module_& m) {
   m.def(
       "fullest_room", [] { return dict_of(Guardian::process().fullest()); },
       "The same at the moment of the last seconds when the least was free.");
+  m.def(
+      "error_is_told", [] { Guardian::process().error_is_told(); },
+      "Lets small allocations through for some seconds, so that an error can be told.");
   m.def(
       "is_tight", [] { return Guardian::process().is_tight(); },
       "Whether less is free than what the guardian keeps free.");

@@ -69,10 +69,18 @@ def _variables(frame: FrameType | None) -> Iterator[tuple[str, Any]]:
         frame = frame.f_back
     if main is not None:
         spaces.append(("", vars(main)))
+    hidden = _names_of_the_notebook()
     for where, space in spaces:
         for name, value in islice(list(space.items()), _MOST_NAMES):
-            if not name.startswith("_"):
+            if not name.startswith("_") and not (name in hidden and name != "Out"):
                 yield f"{name}{where}", value
+
+
+def _names_of_the_notebook() -> set[str]:
+    """Names that IPython has put beside the user's, like `exit`: each leads to everything."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return set(getattr(shell, "user_ns_hidden", ()))
 
 
 def _is_machinery(frame: FrameType) -> bool:

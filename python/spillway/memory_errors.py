@@ -6,6 +6,7 @@ torch) is explained when it is shown: in a notebook's cell, at the end of a scri
 
 from __future__ import annotations
 
+import errno
 import sys
 import threading
 import time
@@ -16,6 +17,12 @@ from spillway import _native, errors
 from spillway._native import format_bytes
 from spillway.largest import Holder, largest
 
+_WITHOUT_NUMBERS = (
+    "spillway: the allocation was refused before the process was killed, and no memory is left to "
+    "say who holds it: delete what you do not need (del NAME), then go on"
+)
+# What the system's own words are where the kernel or the loader of libraries gets no memory.
+_NO_MEMORY = ("Cannot allocate memory", "can't allocate memory", "failed to map segment")
 _LOOK_EVERY = 1.0  # seconds between two searches for the largest values: one takes up to 0.1
 _next_look = 0.0
 
@@ -27,12 +34,12 @@ def explain() -> None:
     shown, shown_in_thread = sys.excepthook, threading.excepthook
 
     def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        add_note(error)
+        _add_note_if_it_fits(error)
         shown(kind, error, trace)
 
     def show_in_thread(what: threading.ExceptHookArgs) -> None:
         if what.exc_value is not None:
-            add_note(what.exc_value)
+            _add_note_if_it_fits(what.exc_value)
         shown_in_thread(what)
 
     sys.excepthook, threading.excepthook = show, show_in_thread
@@ -65,6 +72,18 @@ def _innermost(error: BaseException) -> FrameType | None:
     return trace.tb_frame if trace is not None else None
 
 
+def _add_note_if_it_fits(error: BaseException) -> None:
+    """The error itself is shown in any case."""
+    if not _is_memory(error):
+        return
+    _native.error_is_told()
+    try:
+        add_note(error)
+    except MemoryError:
+        # A text that is there already: nothing is made for it.
+        error.add_note(_WITHOUT_NUMBERS)
+
+
 def in_use(facts: dict[str, Any]) -> str:
     """How full the container is, as a clause."""
     said = (
@@ -89,9 +108,13 @@ def holders_and_advice(holders: list[Holder]) -> str:
 
 
 def _is_memory(error: BaseException) -> bool:
-    # torch has no class of its own for it.
-    torch_says = isinstance(error, RuntimeError) and "can't allocate memory" in str(error)[:400]
-    return isinstance(error, MemoryError) or torch_says
+    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+        return True
+    # torch has no class of its own for it, and a library that cannot be loaded is an ImportError.
+    if isinstance(error, RuntimeError | OSError | ImportError):
+        text = str(error)[:1000]
+        return any(words in text for words in _NO_MEMORY)
+    return isinstance(error, MemoryError)
 
 
 def _explain_refusals() -> None:
@@ -138,20 +161,17 @@ def _holders_now(frame: FrameType | None) -> list[Holder]:
 
 
 def _explain_in_notebook() -> None:
-    """IPython shows errors itself; a handler that the user has set is left alone."""
+    """IPython shows errors itself: those of cells, and of results that it cannot display."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
-    if shell is None or getattr(shell, "custom_exceptions", None):
+    if shell is None or getattr(shell, "_spillway_explains", False):
         return
+    shown = shell.showtraceback
 
-    def show(
-        shell: Any,
-        kind: type[BaseException],
-        error: BaseException,
-        trace: TracebackType,
-        tb_offset: int | None = None,
-    ) -> None:
-        add_note(error)
-        shell.showtraceback((kind, error, trace), tb_offset=tb_offset, running_compiled_code=True)
+    def show(exc_tuple: Any = None, *args: Any, **more: Any) -> None:
+        error = exc_tuple[1] if exc_tuple else sys.exc_info()[1]
+        if isinstance(error, BaseException):
+            _add_note_if_it_fits(error)
+        shown(exc_tuple, *args, **more)
 
-    shell.set_custom_exc((MemoryError, RuntimeError), show)
+    shell.showtraceback, shell._spillway_explains = show, True

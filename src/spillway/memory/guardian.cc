@@ -19,6 +19,7 @@
 #include "spillway/base/bytes.h"
 #include "spillway/base/clock.h"
 #include "spillway/memory/budget.h"
+#include "spillway/memory/child_processes.h"
 #include "spillway/memory/data_limit.h"
 #include "spillway/memory/slab_pool.h"
 
@@ -39,10 +40,20 @@ constexpr std::int64_t kTrimEveryNs = 1'000'000'000;
 constexpr std::size_t kPartForAnybody = 8;
 constexpr std::size_t kSmallOnes = 4 * kMiB;
 constexpr std::size_t kGrant = 256 * kKiB;
+constexpr unsigned kObjects = 4;  // the part that requests for objects leave
 constexpr std::size_t kLeastLook = 64 * kKiB;
 // So much of its time may the guardian spend on close looks: one part in 20.
 constexpr std::int64_t kCloseLookShare = 20;
 constexpr std::int64_t kEpisodeNs = 2'000'000'000;
+// How long telling an error may take, and after how long without growth nothing runs away.
+constexpr std::int64_t kLenientNs = 3'000'000'000;
+constexpr std::int64_t kStillNs = 200'000'000;
+// What stays free all the same, and what may be allocated at once while an error is told: an arena
+// of Python's small objects, and a little.
+constexpr std::size_t kLeastFree = 2 * kMiB;
+constexpr std::size_t kForTelling = 5 * kMiB / 4;
+constexpr std::int64_t kOfferNs = 50'000'000;
+constexpr std::int64_t kOfferSoonNs = 5'000'000;
 constexpr std::size_t kGrowth = 512 * kKiB;
 
 // Minor page faults of a thread so far: the tenth field of its stat, the name being in brackets.
@@ -139,27 +150,58 @@ void Guardian::allow(const Room& room) {
   look_at_ = counted() + static_cast<std::int64_t>(std::max(left / 4, kLeastLook));
 }
 
+void Guardian::error_is_told() { lenient_until_ns_ = now_ns() + kLenientNs; }
+
+bool Guardian::is_lenient() const {
+  const std::int64_t now = now_ns();
+  if (now < lenient_until_ns_.load()) return true;
+  const std::int64_t still = still_since_ns_.load();
+  return still != 0 && now - still > kStillNs;
+}
+
+// Of what is kept free: all of it for what is large, little for what telling an error needs.
+std::size_t Guardian::must_leave(const Room& room, unsigned part) const {
+  const std::size_t kept = kept_free(room.limit);
+  if (part == 1) return kept;
+  return is_lenient() ? std::min(kept / part, kLeastFree) : kept / part;
+}
+
+// How much somebody may have. Objects are touched at once and do not wait for anybody's arrays to
+// be filled, so they are measured by what is really free.
+std::size_t Guardian::room_for(const Room& room, const Request& request) const {
+  const std::size_t kept = must_leave(room, request.part);
+  const std::size_t left = request.part >= kObjects ? room.unused() : room.left();
+  return left > kept ? left - kept : 0;
+}
+
+// A close look takes milliseconds, so it is for what is large, and otherwise one part of the time.
+Room Guardian::look_for(const Request& request) {
+  const Room room = RoomGauge::process().look();
+  const bool fits = request.bytes <= room_for(room, request);
+  const bool untouched_decides =
+      request.part < kObjects && request.bytes + must_leave(room, request.part) <= room.unused();
+  if (fits || !untouched_decides) return room;
+  if (request.bytes < kSmallOnes && now_ns() < closely_at_ns_.load()) return room;
+  return look_closely();
+}
+
 bool Guardian::admit_slowly(const Request& request, std::string& refusal) {
-  const auto room_for = [&](const Room& room) {
-    const std::size_t kept = kept_free(room.limit) / request.part;
-    return room.left() > kept ? room.left() - kept : 0;
-  };
   const std::size_t bytes = request.bytes;
-  RoomGauge& gauge = RoomGauge::process();
-  Room room = gauge.look();
-  if (bytes > room_for(room)) room = gauge.look_closely();
-  if (bytes > room_for(room)) {
-    // What we hold only for speed goes first.
-    Budget::process().reclaim(bytes - room_for(room));
-    room = gauge.look_closely();
-  }
-  if (bytes > room_for(room) && trim_heap()) room = gauge.look_closely();
+  Room room = look_for(request);
+  std::size_t fits = room_for(room, request);
+  const auto look_again = [&] {
+    room = look_for(request);
+    fits = room_for(room, request);
+  };
+  // What we hold only for speed goes first.
+  if (bytes > fits && Budget::process().reclaim(bytes - fits) > 0) look_again();
+  if (bytes > fits && trim_heap()) look_again();
   allow(room);
-  if (bytes <= room_for(room)) {
+  if (bytes <= fits) {
     follow_limit(room);
     return true;
   }
-  refusal = text_of(room, request, room_for(room));
+  refusal = text_of(room, request, fits);
   return false;
 }
 
@@ -181,7 +223,8 @@ void Guardian::follow_limit(const Room& room) {
   // What is kept for speed is no reason to refuse anybody: it is given back when it is needed.
   const std::size_t free = room.unused() + SlabPool::process().idle_bytes();
   const std::size_t taken = room.settled + kept / kPartForAnybody;
-  const std::size_t least = room.unused() > kept / 4 ? kSmallOnes : 0;
+  const bool some = room.unused() > kLeastFree + kForTelling && is_lenient();
+  const std::size_t least = room.unused() > kept / 4 ? kSmallOnes : some ? kForTelling : 0;
   granted_ = 0;
   DataLimit::follow(room.mapped + std::max(free > taken ? free - taken : 0, least));
 }
@@ -201,8 +244,15 @@ nanoseconds Guardian::look() {
   Room room = RoomGauge::process().look();
   const std::size_t kept = kept_free(room.limit);
   const bool unsettled = room.untouched > room.settled + kept / 2;
-  if ((unsettled || room.left() < kept) && now_ns() >= closely_at_ns_) room = look_closely();
+  // Where little of what is free is spoken for, it makes no difference.
+  const bool matters = room.untouched > std::max(room.unused() / 4, kept / 8);
+  if (matters && (unsettled || room.left() < kept) && now_ns() >= closely_at_ns_.load()) {
+    room = look_closely();
+  }
+  follow_stillness(room);
   follow_limit(room);
+  if (room.unused() > kept) stacks_.keep();
+  if (room.unused() < 2 * kept) offer(room);
   if (room.unused() < kept) room = make_room(room, kept - room.unused());
   allow(room);
   note_fullest(room);
@@ -218,11 +268,27 @@ nanoseconds Guardian::look() {
 }
 
 Room Guardian::look_closely() {
+  close_looks_.fetch_add(1, std::memory_order_relaxed);
   const std::int64_t began = now_ns();
   const Room room = RoomGauge::process().look_closely();
   const std::int64_t ended = now_ns();
   closely_at_ns_ = ended + (ended - began) * kCloseLookShare;
   return room;
+}
+
+// Small allocations are let through again once nothing grows any more.
+void Guardian::follow_stillness(const Room& room) {
+  if (still_since_ns_.load() != 0 && room.own <= still_own_ + kGrowth) return;
+  still_own_ = room.own;
+  still_since_ns_ = now_ns();
+}
+
+void Guardian::offer(const Room& room) {
+  const std::int64_t now = now_ns();
+  const bool hurry = room.unused() < kept_free(room.limit);
+  if (now - offered_ns_ < (hurry ? kOfferSoonNs : kOfferNs)) return;
+  offered_ns_ = now;
+  offer_children();
 }
 
 Room Guardian::make_room(const Room& room, std::size_t wanted) {

@@ -11,6 +11,7 @@
 
 #include "spillway/base/forks.h"
 #include "spillway/base/mutex.h"
+#include "spillway/memory/ready_stacks.h"
 #include "spillway/memory/room.h"
 
 namespace spillway {
@@ -72,6 +73,10 @@ class Guardian {
   // do not survive the failure of a small allocation. Whether to try again.
   bool grant_a_little();
 
+  // An error of this kind is being told. For some seconds small allocations may use more of what
+  // is kept free: the traceback, the next line that is compiled, the `del` that helps.
+  void error_is_told();
+
   // Whether still too little is free: asked again right before a thread is stopped.
   bool is_tight();
   // The moment of the last seconds when the least was free: what an error left behind is gone by
@@ -79,6 +84,8 @@ class Guardian {
   Room fullest();
   // How often a thread was to be stopped since the process began.
   std::uint64_t alarms() const { return alarms_.load(std::memory_order_relaxed); }
+  // How often every mapping of the process was read, by whoever.
+  std::uint64_t close_looks() const { return close_looks_.load(std::memory_order_relaxed); }
 
  private:
   struct Moment {
@@ -95,12 +102,18 @@ class Guardian {
   Guardian() = default;
   void allow(const Room& room);
   void follow_limit(const Room& room);
+  bool is_lenient() const;
+  std::size_t must_leave(const Room& room, unsigned part) const;
+  std::size_t room_for(const Room& room, const Request& request) const;
+  Room look_for(const Request& request);
   bool trim_heap();
   void loop();
   std::chrono::nanoseconds look();
   Room look_closely();
   Room make_room(const Room& room, std::size_t wanted);
   void note_fullest(const Room& room);
+  void follow_stillness(const Room& room);
+  void offer(const Room& room);
   void follow_growth(const Room& room);
   void warn(const Room& room);
   int thread_that_grows();
@@ -111,7 +124,11 @@ class Guardian {
   std::atomic<std::int64_t> arrays_{0};  // of what is counted, NumPy's
   std::atomic<std::size_t> granted_{0};  // by grant_a_little(), since the limit was followed
   std::atomic<std::uint64_t> alarms_{0};
+  std::atomic<std::uint64_t> close_looks_{0};
   std::atomic<std::int64_t> trimmed_ns_{0};
+  std::atomic<std::int64_t> closely_at_ns_{0};     // when the next close look is due
+  std::atomic<std::int64_t> lenient_until_ns_{0};  // because an error was told
+  std::atomic<std::int64_t> still_since_ns_{0};    // the process has not grown since
 
   Mutex mutex_;
   CondVar wake_;
@@ -124,12 +141,14 @@ class Guardian {
   HomeProcess home_;
 
   // Of the guardian's thread alone.
-  Moment since_;                    // where the growth began
-  Moment recent_;                   // some seconds ago
-  std::size_t warned_at_ = 0;       // used, when a thread was last stopped
-  std::vector<Faults> faults_;      // of each thread at the last look; empty: enough was free
-  std::size_t faults_own_ = 0;      // what the process held then
-  std::int64_t closely_at_ns_ = 0;  // when the next close look is due
+  Moment since_;                 // where the growth began
+  Moment recent_;                // some seconds ago
+  std::size_t warned_at_ = 0;    // used, when a thread was last stopped
+  std::vector<Faults> faults_;   // of each thread at the last look; empty: enough was free
+  std::size_t faults_own_ = 0;   // what the process held then
+  std::size_t still_own_ = 0;    // what it held then
+  std::int64_t offered_ns_ = 0;  // when children were last offered
+  ReadyStacks stacks_;
 };
 
 }  // namespace spillway
