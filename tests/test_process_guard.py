@@ -231,7 +231,7 @@ def test_after_an_error_the_next_lines_have_what_they_need(tmp_path: Path) -> No
 def test_a_child_that_fills_the_container_is_killed_and_not_its_parent(tmp_path: Path) -> None:
     program = """\
     import subprocess, sys
-    kept = np.ones((400 << 20) // 8)
+    kept = np.ones((600 << 20) // 8)  # more than the child will ever hold
     fill = "x = []\\nwhile True: x.append(bytearray(b'x') * 100_000)"
     child = subprocess.run([sys.executable, "-S", "-c", fill])
     print("parent lives, child", child.returncode)

@@ -13,9 +13,7 @@
 namespace spillway {
 namespace {
 
-// Half of all memory that there is: more than any difference in size that matters.
-constexpr int kRather = 500;
-constexpr int kMost = 1000;
+constexpr int kMost = 1000;  // as if it held all memory that there is
 constexpr int kDeepest = 8;  // children of children
 
 template <std::size_t kSize>
@@ -54,7 +52,7 @@ void offer_children_of(const std::string& process, int own, int depth) {
     for (auto end = said.find(' '); end != std::string_view::npos; end = said.find(' ')) {
       const std::string child(said.substr(0, end));
       said.remove_prefix(end + 1);
-      if (score_of(child) == own) set_score(child, std::min(own + kRather, kMost));
+      if (score_of(child) == own) set_score(child, kMost);
       if (depth < kDeepest) offer_children_of(child, own, depth + 1);
     }
   }
