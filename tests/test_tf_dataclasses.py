@@ -140,6 +140,25 @@ def test_nests_have_their_components_as_leaves() -> None:
     assert not tf.nest.is_nested(Pair)
 
 
+def test_unflatten_may_be_a_plain_method() -> None:
+    """As in some of TensorFlow's own tests."""
+
+    @dataclasses.dataclass
+    class Boxed:
+        value: Any
+
+        def __tf_flatten__(self) -> tuple[Any, Any]:
+            return (), (self.value,)
+
+        def __tf_unflatten__(self, metadata: Any, components: Any) -> Any:
+            return Boxed(*components)
+
+    ds = Dataset.from_tensors(Boxed(1))
+    assert ds.element_spec == Boxed(tf.TensorSpec([], tf.int32))
+    assert listed(ds) == [Boxed(1)]
+    assert tf.nest.map_structure(lambda a: a + 1, Boxed(1)) == Boxed(2)
+
+
 def test_any_other_dataclass_is_a_nest_of_its_fields() -> None:
     ds = Dataset.from_tensors(Plain(1, 2.0))
     assert ds.element_spec == Plain(tf.TensorSpec([], tf.int32), tf.TensorSpec([], tf.float32))

@@ -11,6 +11,7 @@ with ``__tf_flatten__`` and ``__tf_unflatten__`` says itself what its children a
 from __future__ import annotations
 
 import hashlib
+import inspect
 import pickle
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
@@ -191,11 +192,21 @@ class Remade:
 
     def __call__(self, *components: Any) -> Any:
         """An object of these components."""
-        return self.cls.__tf_unflatten__(self.metadata, components)  # type: ignore[attr-defined]
+        return _maker(self.cls)(self.metadata, components)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travels as the class and the metadata."""
         return Remade, (self.cls, self.metadata)
+
+
+def _maker(cls: Any) -> Any:
+    """`__tf_unflatten__`: of an object without content where it is no class method.
+
+    TensorFlow calls it on the object that was taken apart, whose tensors would live on with it.
+    """
+    found = inspect.getattr_static(cls, "__tf_unflatten__")
+    bound = isinstance(found, (classmethod, staticmethod))
+    return (cls if bound else object.__new__(cls)).__tf_unflatten__
 
 
 def _digest(metadata: Any) -> str:
