@@ -609,18 +609,22 @@ void shut_down() {
 }
 
 NativeIterator open_iterator(nb::handle node, std::int64_t read_ahead_ns, const std::string& name,
-                             bool tensors, std::size_t owned, bool main_waits) {
+                             bool tensors, std::size_t owned, bool main_waits, bool any_order,
+                             bool early) {
   const NodePtr root = node_of(node.ptr());
   if (root == nullptr) throw nb::python_error();
   begin_watching();
   RunOptions options;
   options.read_ahead_ns = read_ahead_ns;
   options.pipeline_name = name;
+  options.deterministic = !any_order;
   const auto open = [root, options] { return Consumer::open(root, options); };
   Interrupts interrupts;
   auto consumer = [&] {
     const WithoutGil free;
-    return open();
+    auto opened = open();
+    if (early && opened.ok()) opened.value()->start_early();
+    return opened;
   }();
   if (interrupts.raise()) throw nb::python_error();
   const Leaves plain = owned > 0 ? Leaves::kOwned : Leaves::kNumpy;
@@ -682,7 +686,8 @@ void bind_iterator(nb::module_& m) {
       .def("_audit", [](const NativeIterator& it) { return audit_dict(it.consumer().audit()); });
   m.def("shut_down", &shut_down);
   m.def("open", &open_iterator, nb::arg("node"), nb::arg("read_ahead_ns"), nb::arg("name"),
-        nb::arg("tensors") = false, nb::arg("owned") = 0, nb::arg("main_waits") = false);
+        nb::arg("tensors") = false, nb::arg("owned") = 0, nb::arg("main_waits") = false,
+        nb::arg("any_order") = false, nb::arg("early") = false);
 }
 
 }  // namespace spillway::python

@@ -183,7 +183,11 @@ class Dataset(FileSources, HandOver, Inspection, Operators):
         options = self.options()
         ahead = _READ_AHEAD_NS if options.reads_ahead() else 0
         name = options.dataset_name or ""
-        it: Any = _native.open(self._node, ahead, name, tensors, owned, main_waits)
+        any_order = options.deterministic is False
+        early = bool(options.experimental_warm_start)
+        it: Any = _native.open(
+            self._node, ahead, name, tensors, owned, main_waits, any_order, early
+        )
         track("iterator", it, _held_by)
         self._last = it._audit_box()
         return it

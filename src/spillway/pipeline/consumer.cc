@@ -5,6 +5,7 @@
 #include "spillway/base/clock.h"
 #include "spillway/base/interruption.h"
 #include "spillway/memory/activity.h"
+#include "spillway/pipeline/order_log.h"
 #include "spillway/pipeline/sealed_state.h"
 #include "spillway/pipeline/watched_run.h"
 
@@ -13,6 +14,9 @@ namespace {
 
 constexpr std::int64_t kMostRows = 1 << 16;
 constexpr std::size_t kChunkBytes = 256 * 1024;
+// What a state is of: a pass under way, one that has ended, or one under way some of whose stages
+// hand on what is ready first: then the orders in which they did stand before.
+enum : std::int64_t { kUnderWay, kEnded, kWithOrders };
 
 }  // namespace
 
@@ -26,11 +30,35 @@ Result<std::unique_ptr<Consumer>> Consumer::open(NodePtr root, RunOptions option
   SW_RETURN_IF_ERROR(check_not_forked());
   SW_ASSIGN(std::shared_ptr<Run> run, Run::open(std::move(root), std::move(options), budget));
   std::unique_ptr<Consumer> consumer(new Consumer(run));
-  SW_ASSIGN(IteratorPtr it, run->open_root());
-  consumer->input_ = std::make_unique<Input>(std::move(it), Input::Habit::kHolds);
+  SW_RETURN_IF_ERROR(consumer->open_input());
   consumer->structure_ = run->root()->structure();
   consumer->exact_ = run->options().read_ahead_ns == 0;
   return consumer;
+}
+
+Status Consumer::open_input() {
+  SW_ASSIGN(IteratorPtr it, run_->open_root());
+  input_ = std::make_unique<Input>(std::move(it), Input::Habit::kHolds);
+  return {};
+}
+
+void Consumer::start_early() {
+  if (closed_ || ended_ || ahead_ != nullptr) return;
+  early_ = true;
+  ahead_ = std::make_unique<Ahead>(*run_->stage_of(*run_->root()), std::move(input_),
+                                   Ahead::Limits{.rows = 1, .rows_a_pull = 1});
+  ahead_->start();
+}
+
+// As it was before start_early(): what was read ahead is forgotten, in the audit as well.
+Status Consumer::start_over() {
+  const RunOptions options = run_->options();
+  Budget& budget = run_->budget();
+  release();
+  early_ = false;
+  SW_ASSIGN(run_, Run::open(run_->root(), options, budget));
+  watched_ = std::make_unique<WatchedRun>(*run_, timeline_);
+  return open_input();
 }
 
 Consumer::~Consumer() { close(); }
@@ -79,6 +107,7 @@ Next Consumer::next() {
   const std::int64_t start = now_ns();
   const std::int64_t away = left_at_ == 0 ? 0 : start - left_at_;
   away_ns_ += away;
+  early_ = false;
   Next next = pull();
   left_at_ = now_ns();
   const std::int64_t took = left_at_ - start;
@@ -128,44 +157,71 @@ void Consumer::consider_working_ahead(std::int64_t took_ns, std::int64_t away_ns
 
 Result<std::string> Consumer::save() const {
   StateWriter out;
-  out.put(ended_ ? 1 : 0);
   if (ended_) {
+    out.put(kEnded);
     save_shared(*run_->root(), out);
   } else {
     if (closed_)
       return Status::error(ErrorKind::kUser, Code::kFailedPrecondition,
                            "save: the iterator is closed");
-    const std::int64_t at = position_ + handed_;
-    SW_RETURN_IF_ERROR(ahead_ != nullptr ? ahead_->save(out, at) : input_->save(out, at));
+    SW_RETURN_IF_ERROR(save_input(out));
   }
   SW_RETURN_IF_ERROR(out.status());
   return seal_state(run_->root()->hash(), out.bytes());
+}
+
+Status Consumer::save_input(StateWriter& out) const {
+  const std::int64_t at = position_ + handed_;
+  const OrderBook::Mark all = run_->orders().keep_all();
+  StateWriter body;
+  SW_RETURN_IF_ERROR(ahead_ != nullptr ? ahead_->save(body, at) : input_->save(body, at));
+  SW_RETURN_IF_ERROR(body.status());
+  if (run_->orders().empty()) {
+    out.put(kUnderWay);
+    return ahead_ != nullptr ? ahead_->save(out, at) : input_->save(out, at);
+  }
+  out.put(kWithOrders);
+  run_->orders().save(out);
+  out.put(body.bytes());
+  return {};
+}
+
+Status Consumer::restore_input(StateReader& in) {
+  half_restored_ = true;
+  SW_RETURN_IF_ERROR(input_->restore(in));
+  half_restored_ = false;
+  position_ = input_->position();
+  return {};
 }
 
 Status Consumer::restore(std::string_view state) {
   SW_ASSIGN(const OpenedState opened, open_state(state));
   if (opened.pipeline != run_->root()->hash()) {
     return Status::error(ErrorKind::kUser, Code::kNotFound,
-                         "restore: the state was saved by another pipeline; this one is\n",
+                         "restore: the state was saved by another pipeline. Make sure the dataset "
+                         "definition has not changed since; this one is\n",
                          run_->root()->to_string());
   }
   StateReader in(opened.content);
-  std::int64_t ended = 0;
-  SW_RETURN_IF_ERROR(in.get(ended));
-  if (ended != 0) {
+  std::int64_t kind = 0;
+  SW_RETURN_IF_ERROR(in.get_count(kind, kWithOrders));
+  if (kind == kEnded) {
     ended_ = true;
     return restore_shared(*run_->root(), in);
   }
+  if (early_) SW_RETURN_IF_ERROR(start_over());
   if (position_ != 0 || chunk_rows_ != 0 || ahead_ != nullptr) {
     return Status::error(ErrorKind::kUser, Code::kFailedPrecondition,
                          "restore: the iterator has begun; restore a fresh one");
   }
   const Consuming consuming(run_->budget());
+  if (kind == kUnderWay) return restore_input(in);
+  std::string bytes;
   half_restored_ = true;
-  SW_RETURN_IF_ERROR(input_->restore(in));
-  half_restored_ = false;
-  position_ = input_->position();
-  return {};
+  SW_RETURN_IF_ERROR(run_->orders().read(in));
+  SW_RETURN_IF_ERROR(in.get(bytes));
+  StateReader body(bytes);
+  return restore_input(body);
 }
 
 void Consumer::stop_the_clock() {

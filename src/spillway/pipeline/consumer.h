@@ -40,6 +40,8 @@ class Consumer {
   // Before the first next(). An error leaves the pass as it was, unless it is half_restored(): then
   // it stands nowhere and has to be closed.
   Status restore(std::string_view state);
+  // Lets a driver thread begin to read ahead now rather than with the first next().
+  void start_early();
   bool half_restored() const { return half_restored_; }
 
   // Stops, drains, lets threads end; next() then says the end. Never waits long.
@@ -60,9 +62,13 @@ class Consumer {
   Next pull();
   void stop_the_clock();
   void release();
+  Status open_input();
+  Status start_over();
+  Status save_input(StateWriter& out) const;
+  Status restore_input(StateReader& in);
   void consider_working_ahead(std::int64_t took_ns, std::int64_t away_ns);
 
-  const std::shared_ptr<Run> run_;
+  std::shared_ptr<Run> run_;
   const std::shared_ptr<Timeline> timeline_;
   std::unique_ptr<WatchedRun> watched_;  // until it is closed
   std::unique_ptr<Input> input_;
@@ -81,6 +87,7 @@ class Consumer {
   std::int64_t stopped_ns_ = 0;  // 0: goes on
   std::int64_t stopped_cpu_ns_ = 0;
   std::int64_t worth_it_ = 0;  // times in a row both sides took their time
+  bool early_ = false;         // the driver began before the first next()
   bool half_restored_ = false;
   bool exact_ = false;
   bool ended_ = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "spillway/base/mutant.h"
+#include "spillway/pipeline/run.h"
 
 namespace spillway {
 namespace {
@@ -78,11 +79,15 @@ void Input::unread(Next given) {
 
 Status Input::take_note() {
   StateWriter writer;
-  SW_RETURN_IF_ERROR(below_->save(writer));
+  OrderMarks orders;
+  {
+    const OrderMarks::Taking here(below_->stage().run().orders(), orders);
+    SW_RETURN_IF_ERROR(below_->save(writer));
+  }
   SW_RETURN_IF_ERROR(writer.status());
   const MutexLock lock(mutex_);
   const auto spacing = static_cast<std::int64_t>(writer.bytes().size() / kBytesPerPosition);
-  notes_.push_back({pulled_, std::move(writer).take()});
+  notes_.push_back({pulled_, std::move(writer).take(), std::move(orders)});
   if (notes_.size() > kMostNotes) {
     for (std::size_t i = 1; i + 1 < notes_.size(); ++i) {
       notes_.erase(notes_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -126,6 +131,7 @@ Status Input::save(StateWriter& out, std::int64_t position) const {
   }
   out.put(position - best->position);
   out.put(best->state);
+  best->orders.pass_on();
   return {};
 }
 

@@ -8,6 +8,7 @@
 
 #include "spillway/base/mutex.h"
 #include "spillway/pipeline/operator.h"
+#include "spillway/pipeline/order_log.h"
 
 namespace spillway {
 
@@ -65,6 +66,7 @@ class Input {
   struct Note {
     std::int64_t position;
     std::string state;
+    OrderMarks orders;  // keep what came behind it
   };
   Status take_note();
 

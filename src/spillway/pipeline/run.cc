@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "spillway/base/bytes.h"
+#include "spillway/pipeline/order_log.h"
 
 namespace spillway {
 namespace {
@@ -48,6 +49,7 @@ Result<std::shared_ptr<Run>> Run::open(NodePtr root, RunOptions options, Budget&
   const std::string name =
       run->options_.pipeline_name.empty() ? "pipeline" : run->options_.pipeline_name;
   run->account_ = budget.open_account(name, run->root_->line(), outer ? *outer : nullptr);
+  run->orders_ = std::make_shared<OrderBook>(run->account_);
   run->add_stages(run->root_);
   SW_RETURN_IF_ERROR(run->set_policies());
   SW_RETURN_IF_ERROR(run->reserve_floors());

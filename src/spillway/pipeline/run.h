@@ -14,9 +14,11 @@
 
 namespace spillway {
 
+class OrderBook;
+
 // Chosen for a whole run; from the nearest with_options, else the front's configuration.
 struct RunOptions {
-  bool deterministic = true;
+  bool deterministic = true;               // of stages that do not say so themselves
   std::int64_t read_ahead_ns = 1'000'000;  // 0: user code is called exactly as demanded
   int threads = 0;                         // 0: as many as the process may use
   std::uint64_t jitter_seed = 0;           // tests: disturbs the scheduling
@@ -64,6 +66,9 @@ class Run : public std::enable_shared_from_this<Run> {
   // In the order they were first opened.
   std::vector<const Nested*> nested() const;
 
+  // The order in which stages hand on what is ready first.
+  OrderBook& orders() const { return *orders_; }
+
   // One an opened file: stages, and the passes over a nested dataset, share it.
   Result<std::shared_ptr<Quarantine>> quarantine(const std::string& path);
 
@@ -95,6 +100,7 @@ class Run : public std::enable_shared_from_this<Run> {
   std::vector<std::shared_ptr<void>> guarantees_;  // of their functions
   std::unordered_map<const Node*, StagePtr> by_node_;
   std::deque<StageStats> stats_;  // of stages_
+  std::shared_ptr<OrderBook> orders_;
   std::atomic<bool> stop_{false};
   mutable Mutex mutex_;
   std::vector<AuditEntry> entries_ SW_GUARDED_BY(mutex_);  // bounded

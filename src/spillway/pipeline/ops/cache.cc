@@ -7,6 +7,7 @@
 #include "spillway/pipeline/access.h"
 #include "spillway/pipeline/cache_store.h"
 #include "spillway/pipeline/disk_failure.h"
+#include "spillway/pipeline/order_log.h"
 #include "spillway/pipeline/run.h"
 
 namespace spillway {
@@ -94,6 +95,7 @@ class CacheIterator final : public Iterator {
     out.put(std::max(rows_, rows_told_));
     out.put(std::max(positions_, positions_told_));
     out.put(source_ != nullptr ? source_->start() : start_);
+    orders_.pass_on();
     return broken_;
   }
   Status restore(StateReader& in) override {
@@ -111,14 +113,24 @@ class CacheIterator final : public Iterator {
     SW_RETURN_IF_ERROR(open_sink());
     if (start_.empty()) return {};
     StateReader below(start_);
-    return input_->restore(below);
+    SW_RETURN_IF_ERROR(input_->restore(below));
+    return take_start();
   }
 
  private:
   Status open_input() {
     SW_ASSIGN(input_, context_.open_input(0));
-    SW_ASSIGN(start_, state_of(*input_));
+    SW_RETURN_IF_ERROR(take_start());
     return open_sink();
+  }
+  Status take_start() {
+    OrderMarks orders;
+    {
+      const OrderMarks::Taking here(context_.run().orders(), orders);
+      SW_ASSIGN(start_, state_of(*input_));
+    }
+    orders_ = std::move(orders);
+    return {};
   }
   Status open_sink() {
     SW_ASSIGN(sink_, store_->sink(context_, start_));
@@ -194,6 +206,7 @@ class CacheIterator final : public Iterator {
   std::unique_ptr<CacheSource> source_;  // reading, when not null
   IteratorPtr input_;
   std::string start_;                // the state of the input when this pass began
+  OrderMarks orders_;                // and what came behind it
   std::unique_ptr<CacheSink> sink_;  // null: finished, or given up
   std::optional<Chunk> pending_;     // pulled, not yet kept
   std::int64_t rows_ = 0;

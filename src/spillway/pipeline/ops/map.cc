@@ -6,6 +6,7 @@
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
 #include "spillway/base/mutant.h"
+#include "spillway/base/test_point.h"
 #include "spillway/base/workers.h"
 #include "spillway/memory/activity.h"
 #include "spillway/memory/slab_pool.h"
@@ -15,6 +16,7 @@
 #include "spillway/pipeline/call.h"
 #include "spillway/pipeline/guarded_function.h"
 #include "spillway/pipeline/input.h"
+#include "spillway/pipeline/order_log.h"
 #include "spillway/pipeline/row_gatherer.h"
 #include "spillway/pipeline/run.h"
 
@@ -40,6 +42,32 @@ Result<Inferred> infer(const Node& node) {
     return invalid_argument("num_parallel_calls must be greater than zero.");
   }
   return Inferred{node.function_param("map_func")->output(), node.inputs()[0]->cardinality()};
+}
+
+// Stands before the state of a map that hands on what is ready first.
+constexpr std::int64_t kOrder = -1;
+
+bool any_order(const OpenContext& context) {
+  const Value& chosen = context.node().param("deterministic");
+  const bool by_stage = !is_none(chosen);
+  return by_stage ? !context.node().bool_param("deterministic")
+                  : !context.run().options().deterministic;
+}
+
+std::unique_ptr<OrderLog> order_log(const OpenContext& context) {
+  std::string name = context.stage()->name() + ", epoch " + std::to_string(context.epoch());
+  if (context.outer().scope != nullptr) name += " of " + context.outer().describe();
+  return std::make_unique<OrderLog>(context.run().orders().shared_from_this(), std::move(name));
+}
+
+// Whether a state has kOrder; then reads it.
+Result<bool> begins_with_order(StateReader& in) {
+  StateReader ahead = in;
+  std::int64_t first = 0;
+  SW_RETURN_IF_ERROR(ahead.get(first));
+  if (first != kOrder) return false;
+  in = ahead;
+  return true;
 }
 
 // Waits for room for a result. False: there is none, but nothing left either that would need it.
@@ -93,7 +121,15 @@ class MapIterator final : public Iterator {
   Status save(StateWriter& out) const override {
     return input_.save(out, input_.position() - (error_.ok() ? 0 : 1));
   }
-  Status restore(StateReader& in) override { return input_.restore(in); }
+  Status restore(StateReader& in) override {
+    SW_ASSIGN(const bool reordered, begins_with_order(in));
+    if (reordered) {
+      return Status::error(ErrorKind::kUser, Code::kFailedPrecondition,
+                           "restore: the state was saved where map handed on what was ready first; "
+                           "restore it with num_parallel_calls of 2 or more");
+    }
+    return input_.restore(in);
+  }
 
  private:
   Input input_;
@@ -102,7 +138,8 @@ class MapIterator final : public Iterator {
   Status error_;
 };
 
-// Up to `window` calls at once; results leave in input order. The consumer's thread pulls inputs
+// Up to `window` calls at once; results leave in input order, or, where that was asked for, as they
+// are ready. The consumer's thread pulls inputs
 // and waits; pool threads only call (R12), and calls that can be awaited need none. Beyond the
 // oldest, a call starts only while the pool has room for its results (R1, R3): the estimate is the
 // largest seen, and the first runs alone. Where a batch follows, rows are made side by side in a
@@ -112,10 +149,13 @@ class ParallelMapIterator final : public Iterator {
  public:
   ParallelMapIterator(const OpenContext& context, IteratorPtr input, std::int64_t calls)
       : Iterator(context.stage(), context.epoch()),
+        context_(context),
         shared_(std::make_shared<Shared>(context)),
         input_(std::move(input), Input::Habit::kHolds),
         blocks_(context.stage()->account(), context.node().inputs()[0]->cardinality()),
         guarded_(shared_->guarded),
+        any_order_(any_order(context)),
+        log_(any_order_ ? order_log(context) : nullptr),
         tuned_(calls == kAutotune && guarded_ == nullptr),
         rows_a_call_(rows_of(*shared_->function, calls)),
         window_(first_window(calls)) {}
@@ -137,7 +177,7 @@ class ParallelMapIterator final : public Iterator {
   }
 
   void make_into(RowGatherer* batch) override {
-    if (batch != nullptr && shared_->function->row_by_row()) {
+    if (batch != nullptr && shared_->function->row_by_row() && !any_order_) {
       blocks_.begin_batch(oldest(), batch->most());
     }
   }
@@ -146,36 +186,37 @@ class ParallelMapIterator final : public Iterator {
     SW_RETURN_IF_ERROR(fill());
     if (tasks_.empty()) {
       if (!input_error_.ok()) {
+        note_order(input_.position() - 1, 1);
         input_.forget_before(input_.position());
         return std::exchange(input_error_, Status());
       }
       return end_of_data();
     }
-    SW_RETURN_IF_ERROR(wait_for_oldest());
+    SW_ASSIGN(std::size_t next, wait_for_next());
     std::vector<Chunk> ready;
     std::int64_t rows = 0;
     std::size_t bytes = 0;
-    // Everything finished in order goes out together, up to the demand.
-    while (!tasks_.empty() && rows < demand.rows && (rows == 0 || bytes < demand.bytes) &&
-           take_finished(*tasks_.front())) {
-      Function::Outcome& outcome = tasks_.front()->ready.front();
+    // Everything that is finished goes out together, up to the demand.
+    while (next != kNone && rows < demand.rows && (rows == 0 || bytes < demand.bytes)) {
+      Function::Outcome& outcome = tasks_[next]->ready.front();
       if (outcome.out.rows() == 0) {
         if (rows > 0) break;
         Status error = std::move(outcome.error);
         if (is_position(error)) {
-          pop(1);
+          pop(next, 1);
         } else {
-          again_ = true;
+          again_ = tasks_[next];
         }
         return error;
       }
-      const std::int64_t some = std::min(outcome.out.rows(), demand.rows - rows);
+      const std::int64_t some = std::min({outcome.out.rows(), demand.rows - rows, rows_due(next)});
       ready.push_back(outcome.out.slice(0, some));
       outcome.out =
           some == outcome.out.rows() ? Chunk() : outcome.out.slice(some, outcome.out.rows());
       rows += some;
       bytes += ready.back().footprint();
-      pop(some);
+      pop(next, some);
+      next = choose();
     }
     largest_ =
         std::max(largest_, bytes / static_cast<std::size_t>(std::max<std::int64_t>(1, rows)));
@@ -184,10 +225,29 @@ class ParallelMapIterator final : public Iterator {
     return std::optional<Chunk>(join_rows(structure, ready));
   }
 
-  Status save(StateWriter& out) const override { return input_.save(out, oldest()); }
-  Status restore(StateReader& in) override { return input_.restore(in); }
+  Status save(StateWriter& out) const override {
+    if (log_ != nullptr) save_order(out);
+    return input_.save(out, oldest());
+  }
+  Status restore(StateReader& in) override {
+    SW_ASSIGN(const bool reordered, begins_with_order(in));
+    std::deque<std::int64_t> lengths;
+    if (reordered) SW_RETURN_IF_ERROR(restore_order(in, lengths));
+    SW_RETURN_IF_ERROR(input_.restore(in));
+    // In turn rows that were handed on and rows that are still to be made.
+    left_.clear();
+    done_before_ = input_.position();
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      if (i % 2 == 1) left_.push_back({done_before_, lengths[i]});
+      done_before_ += lengths[i];
+    }
+    return {};
+  }
 
  private:
+  static constexpr std::size_t kNone = SIZE_MAX;
+  static constexpr std::size_t kMostReplayed = 1 << 16;
+
   // What a call needs, also when the iterator is gone before it returns.
   struct Shared {
     explicit Shared(const OpenContext& context)
@@ -209,6 +269,8 @@ class ParallelMapIterator final : public Iterator {
   struct Task {
     Chunk rows;
     std::int64_t index = 0;      // of the first
+    std::int64_t next = 0;       // of the first that was not handed on; the consumer's
+    bool passed_over = false;    // refused memory while an earlier one was not finished
     std::vector<Tensor> places;  // [rows, ...] for each component, or none
     // What has been finished, under Shared's lock: one more for each row that failed, and for each
     // part that a worker process answered with. Before the last one the rest of the task is its
@@ -358,16 +420,13 @@ class ParallelMapIterator final : public Iterator {
   }
 
   Status fill() {
-    if (std::exchange(again_, false)) {
-      tasks_.front()->ready.clear();
-      start(tasks_.front());
-    }
+    if (const auto task = std::exchange(again_, nullptr)) start_again(task);
     if (tasks_.empty() && input_error_.ok() && !ended_) {
       SW_ASSIGN(const bool more, admit_next(*shared_->stage, input_));
       ended_ = !more;
     }
-    while (input_error_.ok() && !ended_ && may_start()) {
-      Next next = input_.next(wish());
+    while (input_error_.ok() && !ended_ && (may_start() || is_due_unread())) {
+      Next next = next_input();
       if (!next.ok()) {
         if (!is_position(next.error())) return std::move(next).status();
         input_error_ = std::move(next).status();
@@ -381,6 +440,7 @@ class ParallelMapIterator final : public Iterator {
       task->rows = std::move(*next.value());
       task->left = task->rows.rows();
       task->index = input_.position() - task->left;
+      task->next = task->index;
       task->places = blocks_.places(task->index, task->left);
       if (first_started_ns_ == 0) first_started_ns_ = now_ns();
       tasks_.push_back(task);
@@ -402,33 +462,172 @@ class ParallelMapIterator final : public Iterator {
     return {blocks_.rows_until_end(input_.position(), rows), kMostPulled, Demand().time_ns};
   }
 
-  Status wait_for_oldest() {
-    Task& task = *tasks_.front();
-    while (!take_finished(task)) {
+  // Rows that no pass before this one has handed on.
+  Next next_input() {
+    for (;;) {
+      const std::int64_t before = input_.position();
+      Next next = input_.next(wish());
+      if (before >= done_before_) return next;
+      if (!next.ok()) {
+        if (is_position(next.error()) && !is_left(before)) continue;
+        return next;
+      }
+      if (!next.value()) return next;
+      const Chunk rows = std::move(*next.value());
+      const std::int64_t some = std::min(rows.rows(), same_until(before) - before);
+      if (some < rows.rows()) input_.unread(rows.slice(some, rows.rows()));
+      if (is_left(before)) return std::optional<Chunk>(rows.slice(0, some));
+      use(rows.amount(some));
+    }
+  }
+  // Of positions before done_before_.
+  bool is_left(std::int64_t position) const {
+    return std::ranges::any_of(left_, [position](const OrderBook::Run& run) {
+      return run.first <= position && position < run.first + run.rows;
+    });
+  }
+  // The first position from there on of which is_left() says otherwise.
+  std::int64_t same_until(std::int64_t position) const {
+    for (const OrderBook::Run& run : left_) {
+      if (position < run.first) return run.first;
+      if (position < run.first + run.rows) return run.first + run.rows;
+    }
+    return done_before_;
+  }
+
+  // The call whose rows go out next, in tasks_; kNone: it is not finished.
+  std::size_t choose() {
+    if (const auto due = due_now()) {
+      const std::size_t at = task_at(due->first);
+      return at != kNone && take_finished(*tasks_[at]) ? at : kNone;
+    }
+    const bool in_order = !any_order_ || log_->full();
+    const std::size_t most = in_order ? std::min<std::size_t>(1, tasks_.size()) : tasks_.size();
+    std::size_t refused = kNone;
+    for (std::size_t i = 0; i < most; ++i) {
+      const auto& task = tasks_[i];
+      if (!take_finished(*task)) continue;
+      const Function::Outcome& outcome = task->ready.front();
+      const bool is_result = outcome.out.rows() > 0 || is_position(outcome.error);
+      if (is_result) return i;
+      // Refused memory: its turn comes when it is the oldest, and others may free some before.
+      if (i > 0) {
+        task->passed_over = true;
+      } else if (std::exchange(task->passed_over, false)) {
+        start_again(task);
+      } else {
+        refused = i;
+      }
+    }
+    return refused;
+  }
+  std::optional<OrderBook::Run> due_now() const {
+    return log_ == nullptr ? std::nullopt : log_->due();
+  }
+  std::size_t task_at(std::int64_t position) const {
+    const auto found = std::ranges::find(tasks_, position, [](const auto& t) { return t->next; });
+    return found == tasks_.end() ? kNone : static_cast<std::size_t>(found - tasks_.begin());
+  }
+  bool is_due_unread() const {
+    const auto due = due_now();
+    return due && due->first >= input_.position() && tasks_.size() < kMostReplayed;
+  }
+  std::int64_t rows_due(std::size_t at) const {
+    const auto due = due_now();
+    return due && due->first == tasks_[at]->next ? due->rows : INT64_MAX;
+  }
+  void start_again(const std::shared_ptr<Task>& task) const {
+    task->ready.clear();
+    start(task);
+  }
+
+  Result<std::size_t> wait_for_next() {
+    for (;;) {
+      const std::size_t at = choose();
+      if (at != kNone) return at;
       if (shared_->run->stop() || interrupted()) return cancelled();
       if (size_unknown()) SW_RETURN_IF_ERROR(fill());
+      if (const auto due = due_now(); due && task_at(due->first) == kNone) {
+        log_->give_up();
+        return invalid_argument("checkpoint: map: element ", due->first, " is not there any more");
+      }
+      SW_TEST_POINT("map.wait");
       const Parked parked(shared_->run->budget());
       const MutexLock lock(shared_->mutex);
-      if (task.outcomes.empty()) {
+      if (!has_news()) {
         shared_->finished.wait_for(shared_->mutex, std::chrono::milliseconds(20));
       }
+    }
+  }
+  // Whether choose() would find more than it did. Under Shared's lock.
+  bool has_news() const {
+    const auto is_news = [](const auto& task) {
+      return task->ready.empty() && !task->outcomes.empty();
+    };
+    if (const auto due = due_now()) {
+      const std::size_t at = task_at(due->first);
+      return at != kNone && is_news(tasks_[at]);
+    }
+    return any_order_ && !log_->full() ? std::ranges::any_of(tasks_, is_news)
+                                       : is_news(tasks_.front());
+  }
+
+  // The position of the first row that was not handed on.
+  std::int64_t oldest() const {
+    if (!tasks_.empty()) return tasks_.front()->next;
+    return input_.position() - (input_error_.ok() ? 0 : 1);
+  }
+
+  void note_order(std::int64_t first, std::int64_t rows) const {
+    if (log_ != nullptr) log_->add(first, rows);
+  }
+  // From the oldest row on, in turn: how many were handed on, how many are still to be made.
+  void save_order(StateWriter& out) const {
+    out.put(kOrder);
+    log_->save(out);
+    std::vector<OrderBook::Run> left;
+    for (const auto& task : tasks_) left.push_back({task->next, task->left});
+    const std::int64_t read = input_.position();
+    if (!input_error_.ok()) left.push_back({read - 1, 1});
+    for (const OrderBook::Run& run : left_) {
+      const std::int64_t first = std::max(run.first, read);
+      if (first < run.first + run.rows) left.push_back({first, run.first + run.rows - first});
+    }
+    std::vector<std::int64_t> lengths;
+    std::int64_t at = oldest();
+    for (const OrderBook::Run& run : left) {
+      lengths.push_back(run.first - at);
+      lengths.push_back(run.rows);
+      at = run.first + run.rows;
+    }
+    lengths.push_back(std::max(read, done_before_) - at);
+    out.put(static_cast<std::int64_t>(lengths.size()));
+    for (const std::int64_t length : lengths) out.put(length);
+  }
+  Status restore_order(StateReader& in, std::deque<std::int64_t>& lengths) {
+    if (log_ == nullptr) log_ = order_log(context_);
+    SW_RETURN_IF_ERROR(log_->restore(in));
+    std::int64_t count = 0;
+    SW_RETURN_IF_ERROR(in.get_count(count));
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::int64_t& length = lengths.emplace_back();
+      SW_RETURN_IF_ERROR(in.get_count(length, INT64_MAX / 4 / std::max<std::int64_t>(count, 1)));
     }
     return {};
   }
 
-  // The position of the next row to hand on.
-  std::int64_t oldest() const { return input_.position() - held_ - (input_error_.ok() ? 0 : 1); }
-
-  // The first rows of the oldest call were handed on.
-  void pop(std::int64_t rows) {
-    Task& task = *tasks_.front();
+  // The first rows that call `at` has left were handed on.
+  void pop(std::size_t at, std::int64_t rows) {
+    Task& task = *tasks_[at];
+    note_order(task.next, rows);
+    task.next += rows;
     held_ -= rows;
     task.left -= rows;
     const Function::Outcome& outcome = task.ready.front();
     if (outcome.out.rows() == 0 && outcome.error.ok()) task.ready.pop_front();
     if (task.left == 0) {
       tune(task);
-      tasks_.pop_front();
+      tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(at));
     }
     input_.forget_before(oldest());
   }
@@ -447,17 +646,22 @@ class ParallelMapIterator final : public Iterator {
                          kMostTuned);
   }
 
+  const OpenContext context_;
   const std::shared_ptr<Shared> shared_;
   Input input_;
   BatchBlocks blocks_;
   const GuardedFunction* const guarded_;
+  const bool any_order_;
+  std::unique_ptr<OrderLog> log_;    // null: in order, and what was restored was, too
+  std::deque<OrderBook::Run> left_;  // restored: rows that are still to be made, and then
+  std::int64_t done_before_ = 0;     // from where on all are; others before were handed on
   const bool tuned_;
   const std::int64_t rows_a_call_;  // at most
   std::int64_t window_;             // calls
   std::deque<std::shared_ptr<Task>> tasks_;
   std::int64_t held_ = 0;  // rows of them
   Status input_error_;
-  bool again_ = false;  // the oldest was refused memory: it is called once more
+  std::shared_ptr<Task> again_;  // was refused memory: it is called once more
   bool ended_ = false;
   std::size_t largest_ = 0;  // bytes of a row
   std::int64_t first_started_ns_ = 0;
@@ -497,7 +701,8 @@ constexpr ParamDef kParams[] = {
     {"map_func", ParamType::kFunction, "", "called once an element, in order"},
     {"num_parallel_calls", ParamType::kInt, "None",
      "calls at a time; AUTOTUNE: as many as help and fit", true},
-    {"deterministic", ParamType::kBool, "None", "accepted; results are always in order", true},
+    {"deterministic", ParamType::kBool, "None",
+     "False, with parallel calls: results as they are ready; None: what the options say", true},
 };
 
 }  // namespace
