@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 import traceback
 from collections.abc import Callable
@@ -174,6 +175,15 @@ def test_an_ordinary_one_arrives_whole(place: str) -> None:
     assert isinstance(error, KeyError)
     cause = error if error.__cause__ is None else error.__cause__
     assert cause.args == ("label " + "x" * 10_000, 7)
+
+
+@pytest.mark.parametrize("place", ["process", "isolated"])
+def test_one_that_was_cut_can_be_pickled(place: str) -> None:
+    error = raised(huge_text, place)
+    again = pickle.loads(pickle.dumps(error))
+    assert isinstance(again, ValueError)
+    assert isinstance(again, sw.errors.UserFunctionError)
+    assert str(again).startswith("ValueError: xxx")
 
 
 def test_one_raised_in_this_process_is_the_cause_itself() -> None:

@@ -8,7 +8,7 @@ import types
 from collections.abc import Mapping
 from typing import Any
 
-from . import errors
+from . import error_bounds, errors
 from .interruptions import pass_on
 from .lines import in_cells
 
@@ -50,7 +50,7 @@ def make_error(facts: Mapping[str, Any], cause: BaseException | None = None) -> 
     if cause is not None and (named is None or named is errors.UserFunctionError):
         named = errors.UserFunctionError
         if isinstance(cause, Exception) and not isinstance(cause, _NEVER_MIXED):
-            mixed = type(cause)
+            mixed = error_bounds.class_of(cause)
     if named is None:
         named = errors.class_of_code(code)
     error = _build(named, code, mixed)
@@ -177,7 +177,7 @@ def _derive(
             parts.append(mixed)
     if len(parts) == 1:
         return named
-    label = named.__name__ if mixed is None else f"{named.__name__}[{mixed.__name__}]"
+    label = named.__name__ if mixed is None else f"{named.__name__}[{error_bounds.name_of(mixed)}]"
     body = {
         "__module__": errors.__name__,
         "__qualname__": label,

@@ -21,6 +21,8 @@ MOST_NOTES = 16
 MOST_CHAIN = 16  # exceptions: causes, contexts and members of groups
 MOST_FRAMES = 256  # of one traceback
 
+_MOST_BITS = 14_000  # of an integer: Python writes at most 4300 digits
+
 _TEXTS = (str, bytes, bytearray)
 _CONTAINERS = (list, tuple, set, frozenset, dict, deque)
 _OWN_STR = (BaseException.__str__, KeyError.__str__)
@@ -49,6 +51,13 @@ def name_of(cls: type) -> str:
     return short(cls.__name__, MOST_NAME)
 
 
+def class_of(error: BaseException) -> type[BaseException]:
+    """The class of an exception; of a stand-in, that of the one it stands for."""
+    cls = type(error)
+    real: type[BaseException] = cls.__bases__[1] if issubclass(cls, _StandIn) else cls
+    return real
+
+
 def is_small(value: Any, room: int = MOST_TEXT) -> bool:
     """Whether the `repr` of a value is surely not much longer than `room`; cheap to ask."""
     pending = [value]
@@ -57,6 +66,8 @@ def is_small(value: Any, room: int = MOST_TEXT) -> bool:
         if isinstance(item, _TEXTS):
             room -= len(item) + 2
         elif isinstance(item, int):
+            if item.bit_length() > _MOST_BITS:
+                return False
             room -= item.bit_length() // 3 + 2
         elif isinstance(item, _CONTAINERS):
             room -= 2 * len(item) + 2

@@ -37,14 +37,19 @@ class _Counter(io.BytesIO):
 
     def aside(self, buffer: pickle.PickleBuffer) -> bool:
         """Whether a buffer goes with the text; else it is one of the parts."""
-        try:
-            raw = buffer.raw()
-        except BufferError:  # with gaps
-            return True
-        if raw.nbytes < _LEAST_PART:
-            return True
-        self.parts.append(raw)
-        return False
+        return goes_along(buffer, self.parts)
+
+
+def goes_along(buffer: pickle.PickleBuffer, parts: list[memoryview]) -> bool:
+    """Whether a buffer goes with the text; else it is added to the parts, on pages of its own."""
+    try:
+        raw = buffer.raw()
+    except BufferError:  # with gaps
+        return True
+    if raw.nbytes < _LEAST_PART:
+        return True
+    parts.append(raw)
+    return False
 
 
 def packed(value: Any, dump: Dump) -> _native.Cargo:

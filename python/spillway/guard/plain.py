@@ -7,6 +7,7 @@ of classes that this process has loaded already.
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import math
@@ -20,8 +21,10 @@ import numpy as np
 
 from spillway import error_bounds
 from spillway.error_bounds import short
+from spillway.guard import cargo
 
 _MOST_CLASSES = 32
+_MOST_OWN = 16  # of those: of the user's
 _MOST_ARGS = 16
 _MOST_ARG = 32 * 1024  # characters
 _DTYPES = re.compile(r"[<>|=]([biufcSU]\d{1,9}|[mM]8(\[\d*[a-zA-Zμ]{1,2}\])?)")
@@ -31,7 +34,9 @@ _BUILTINS |= {"range": range, "slice": slice}
 
 def pack_exception(error: BaseException) -> bytes:
     """An exception as facts: its classes by name, arguments as far as they are plain, its text."""
-    classes = [c for c in type(error).__mro__ if c is not object][:_MOST_CLASSES]
+    bases = [c for c in type(error).__mro__ if c is not object]
+    known = [c for c in bases[_MOST_OWN:] if c.__module__ == "builtins"]
+    classes = [*bases[:_MOST_OWN], *known][:_MOST_CLASSES]
     facts = {
         "classes": [[short(str(c.__module__)), short(c.__qualname__)] for c in classes],
         "args": [_plain(a) for a in error.args[:_MOST_ARGS]],
@@ -109,16 +114,17 @@ class _Pickler(pickle.Pickler):
 
 def pack_values(values: Any, what: str) -> tuple[bytes, list[Any]]:
     """Values as bytes, and the buffers of their arrays beside them."""
-    buffers: list[pickle.PickleBuffer] = []
+    parts: list[Any] = []
+    aside = functools.partial(cargo.goes_along, parts=parts)
     with io.BytesIO() as file:
         try:
-            _Pickler(file, protocol=5, buffer_callback=buffers.append).dump(values)
+            _Pickler(file, protocol=5, buffer_callback=aside).dump(values)
         except TypeError as error:
             raise TypeError(
                 f"{what}: a sandboxed call may give back arrays, numbers, text and containers of "
                 f"them, not {error}"
             ) from error
-        return file.getvalue(), [buffer.raw() for buffer in buffers]
+        return file.getvalue(), parts
 
 
 class _Unpickler(pickle.Unpickler):

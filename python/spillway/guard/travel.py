@@ -209,10 +209,11 @@ def pack_values(values: Any, what: str) -> tuple[bytes, list[Any]]:
     """Values as bytes, and the buffers of their arrays beside them."""
     import cloudpickle
 
-    buffers: list[pickle.PickleBuffer] = []
+    parts: list[Any] = []
+    aside = functools.partial(cargo.goes_along, parts=parts)
     try:
-        text = cloudpickle.dumps(values, protocol=5, buffer_callback=buffers.append)
-        return bytes(text), [buffer.raw() for buffer in buffers]
+        text = cloudpickle.dumps(values, protocol=5, buffer_callback=aside)
+        return bytes(text), parts
     except Exception as error:
         pass_on(error)
         raise TypeError(f"{what}: a value cannot go to another process: {error}") from error
