@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <thread>
@@ -106,6 +108,22 @@ TEST(Message, WhatIsNotThereReadsAsNothing) {
   EXPECT_EQ(cut.get<std::uint64_t>(), 0U);
   MessageReader many(std::string_view("\xff\xff\xff\xff\xff\xff\xff\xff", 8));
   EXPECT_EQ(many.count(1), 0U);
+}
+
+TEST(Channel, TheEndOfItsProcessEndsTheConversationThoughOthersHaveTheSocket) {
+  auto ends = Channel::pair().value();
+  const pid_t pid = fork();
+  if (pid == 0) {
+    ends.second.send("last words", kPatient);
+    _exit(0);
+  }
+  const Descriptor pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  ends.first.ends_with(pidfd.get());
+  std::string got;
+  EXPECT_EQ(ends.first.receive(got, kPatient), Channel::Got::kAll);
+  EXPECT_EQ(got, "last words");
+  EXPECT_EQ(ends.first.receive(got, kPatient), Channel::Got::kClosed) << "ends.second is open";
+  waitpid(pid, nullptr, 0);
 }
 
 TEST(Channel, AMessageThatIsTooLargeEndsTheConversation) {

@@ -71,6 +71,21 @@ TEST(Death, OnlySomebodyElsesKillIsNobodysFault) {
   EXPECT_FALSE(exited.innocent());
 }
 
+TEST(Death, OneThatSpokeNoSenseIsToBlame) {
+  Death mute = killed(SIGKILL);
+  mute.mute = true;
+  EXPECT_EQ(mute.verdict(), Verdict::kMute);
+  EXPECT_FALSE(mute.innocent());
+  EXPECT_THAT(mute.describe(), HasSubstr("its channel to this process was closed"));
+}
+
+TEST(Death, OneThatNobodyHeardOfIsNotTakenForAKill) {
+  Death unknown;
+  unknown.exit_code = -1;
+  EXPECT_FALSE(unknown.innocent());
+  EXPECT_THAT(unknown.describe(), HasSubstr("its exit status is unknown"));
+}
+
 TEST(Death, ACrashIsNamed) {
   EXPECT_THAT(killed(SIGSEGV).describe(), HasSubstr("crashed (SIGSEGV, Segmentation fault)"));
 }

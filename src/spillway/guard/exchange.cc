@@ -7,6 +7,11 @@
 #include "spillway/guard/worker_verbs.h"
 
 namespace spillway {
+namespace {
+
+constexpr int kMostAsked = 4;  // times for room, by one call: our own workers do it once
+
+}  // namespace
 
 std::string numbered(std::uint64_t number, std::string_view message) {
   std::string bytes(sizeof(number), '\0');
@@ -21,6 +26,7 @@ bool exchange(WorkerProcess& worker, Watch& watch, const AccountPtr& account,
   const Channel::GiveUp give_up = std::ref(watch);
   Channel& channel = worker.channel();
   const std::uint64_t number = worker.next_request();
+  int asked = 0;
   SW_TEST_POINT("a request is due");
   if (channel.send(numbered(number, request), give_up, fds) != Channel::Got::kAll) return false;
   for (;;) {
@@ -30,7 +36,8 @@ bool exchange(WorkerProcess& worker, Watch& watch, const AccountPtr& account,
     MessageReader in(answer);
     const bool its = in.get<std::uint64_t>() == number;
     const auto verb = in.get<WorkerVerb>();
-    if (!its || (verb != WorkerVerb::kNeed && verb != WorkerVerb::kDone)) {
+    const bool asks = verb == WorkerVerb::kNeed && ++asked <= kMostAsked;
+    if (!its || (!asks && verb != WorkerVerb::kDone)) {
       worker.kill_for_junk();
       return false;
     }
@@ -40,8 +47,9 @@ bool exchange(WorkerProcess& worker, Watch& watch, const AccountPtr& account,
     }
     const auto needed = in.get<std::uint64_t>();
     room = SharedMemory::Piece();
-    auto reserved = worker.memory().reserve(account, needed, give_up);
-    if (watch.ended()) return false;
+    auto reserved = worker.memory().reserve(account, needed, [&watch] { return watch.unwanted(); });
+    if (watch.stopped()) return false;
+    watch.go_on();
     refused = reserved.ok() ? Status() : std::move(reserved).status();
     if (refused.ok()) room = std::move(reserved).value();
     const auto granted = MessageWriter()

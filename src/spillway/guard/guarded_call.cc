@@ -122,6 +122,7 @@ GuardedCall::Answer GuardedCall::ask(const Parcel* request, const GuardRules& ru
     return answer;
   }
   if (!answer.room) answer.room = std::move(least).value();
+  watch.go_on();
   MessageWriter message;
   std::vector<int> fds;
   message.add(request == nullptr ? WorkerVerb::kSetUp : WorkerVerb::kParcel);

@@ -162,21 +162,21 @@ Result<SharedMemory::Piece> SharedMemory::reserve(const AccountPtr& account, std
                                                   const std::function<bool()>& give_up) {
   if (bytes <= kSmall && budget_->used() > budget_->effective_limit()) return take(account, bytes);
   SW_ASSIGN(Reservation paid, account->reserve(rounded(std::max<std::size_t>(bytes, 1)), give_up));
-  Piece out = paid_for(std::move(paid));
+  Piece out = take(std::move(paid));
   if (!out) return out_of_resource("shared memory: no address is left for ", format_bytes(bytes));
   return out;
 }
 
 SharedMemory::Piece SharedMemory::try_take(const AccountPtr& account, std::size_t bytes) {
   auto paid = account->try_reserve(rounded(std::max<std::size_t>(bytes, 1)));
-  return paid ? paid_for(std::move(*paid)) : Piece();
+  return paid ? take(std::move(*paid)) : Piece();
 }
 
 SharedMemory::Piece SharedMemory::take(const AccountPtr& account, std::size_t bytes) {
-  return paid_for(account->charge(rounded(std::max<std::size_t>(bytes, 1))));
+  return take(account->charge(rounded(std::max<std::size_t>(bytes, 1))));
 }
 
-SharedMemory::Piece SharedMemory::paid_for(Reservation paid) {
+SharedMemory::Piece SharedMemory::take(Reservation paid) {
   Piece out;
   out.size_ = paid.bytes();
   std::optional<std::size_t> offset;

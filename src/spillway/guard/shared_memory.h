@@ -69,6 +69,8 @@ class SharedMemory : public std::enable_shared_from_this<SharedMemory> {
                         const std::function<bool()>& give_up = nullptr);
   // The same where there is room for it now; else false.
   Piece try_take(const AccountPtr& account, std::size_t bytes);
+  // The same of bytes that are reserved already, whole pages of them.
+  Piece take(Reservation paid);
   // The same charged to the account, which may go into debt: for what exists already.
   Piece take(const AccountPtr& account, std::size_t bytes);
   // The bytes there; empty where that is not all inside.
@@ -86,8 +88,6 @@ class SharedMemory : public std::enable_shared_from_this<SharedMemory> {
   };
   SharedMemory(int fd, std::byte* base, std::size_t size);
 
-  // Of bytes that are paid for; false: no such stretch of addresses is free.
-  Piece paid_for(Reservation paid);
   std::optional<std::size_t> find(std::size_t bytes) SW_REQUIRES(mutex_);
   std::optional<std::size_t> find_in(State state, std::size_t bytes) SW_REQUIRES(mutex_);
   void give_back(std::size_t offset, std::size_t bytes);

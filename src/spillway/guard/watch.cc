@@ -63,10 +63,7 @@ bool Watch::late(std::int64_t lasted_ns) const {
 }
 
 bool Watch::operator()() {
-  if (stopped_ || (stop_ != nullptr && *stop_) || interrupted()) {
-    stopped_ = ended_ = true;
-    return true;
-  }
+  if (stopped_ || unwanted()) return true;
   const std::int64_t now = now_ns();
   const std::int64_t row = worker_.beat().row;
   if (row != row_) {
@@ -89,7 +86,6 @@ bool Watch::operator()() {
     std::ostringstream text;
     text << "its deadline of " << allowed << " s";
     worker_.kill(text.str(), true);
-    ended_ = true;
     return true;
   }
   if (late(now - since_)) {
@@ -99,11 +95,15 @@ bool Watch::operator()() {
   return false;
 }
 
+bool Watch::unwanted() {
+  if ((stop_ != nullptr && *stop_) || interrupted()) stopped_ = true;
+  return stopped_;
+}
+
+void Watch::go_on() { since_ = now_ns(); }
+
 std::string Watch::ask_where() {
-  return worker_.stack(kStackMs, [this] {
-    if ((stop_ != nullptr && *stop_) || interrupted()) stopped_ = true;
-    return stopped_;
-  });
+  return worker_.stack(kStackMs, [this] { return unwanted(); });
 }
 
 void Watch::report(double waited) {

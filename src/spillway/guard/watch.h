@@ -45,8 +45,10 @@ class Watch {
   bool operator()();
   // The latter.
   bool stopped() const { return stopped_; }
-  // Either.
-  bool ended() const { return ended_; }
+  // Whether nobody wants the answer any more, asked while this process waits for memory. That is
+  // not the worker's time: go_on() begins it anew.
+  bool unwanted();
+  void go_on();
   // Where the worker was when it was ended for its deadline.
   const std::string& stack() const { return stack_; }
 
@@ -69,7 +71,6 @@ class Watch {
   std::int64_t row_ = -1;
   int reports_ = 0;
   bool stopped_ = false;
-  bool ended_ = false;
   std::string stack_;
 };
 

@@ -220,6 +220,7 @@ GuardedFunction::Answer GuardedFunction::ask(WorkerProcess& worker, const Chunk&
   SharedMemory& memory = worker.memory();
   answer.outcome.error = lend(memory, rows, context, answer);
   if (!answer.outcome.error.ok()) return answer;
+  watch.go_on();
   const std::int64_t left =
       context.deadline_ns == INT64_MAX
           ? kCallNs

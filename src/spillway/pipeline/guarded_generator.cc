@@ -205,6 +205,7 @@ class GuardedGenerator final : public Generator {
     Watch watch(*pool_, *worker_, rules_, name_, made_, stop);
     worker_->beat().row = -1;
     lend(stop);
+    watch.go_on();
     SharedMemory::Piece& room = lent_;
     MessageWriter message;
     message.add(WorkerVerb::kFillGenerator).add(worker_->beat_offset()).add(rows).add(time_ns);
