@@ -84,6 +84,22 @@ def test_a_generator_whose_worker_is_killed_each_time_ends_after_three(tmp_path:
     assert "killed from outside" in got[2].message
 
 
+def test_workers_that_are_killed_while_they_wait_are_no_calls_fault() -> None:
+    def where(x: Any) -> Any:
+        import os
+        import time
+
+        time.sleep(0.01)
+        return np.int64(os.getpid())
+
+    ds = sw.Dataset.range(40).map(where, isolate=True, num_parallel_calls=4)
+    pids = {int(pid) for pid in ds}
+    assert len(pids) >= 3
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    assert not pids & {int(pid) for pid in ds}
+
+
 def test_three_kills_at_as_many_elements_are_nobodys_fault(tmp_path: Path) -> None:
     def work(x: Any) -> Any:
         import os

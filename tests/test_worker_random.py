@@ -51,10 +51,7 @@ def killed(ds: sw.Dataset, every: int) -> list[tuple[float, ...]]:
 
 def test_they_are_the_same_for_any_number_of_workers_and_whatever_dies(seeded: Any) -> None:
     def pipeline(calls: int | None) -> sw.Dataset:
-        # Every 300th row may be killed more often than a call is made by itself.
-        return sw.Dataset.range(1500).map(
-            noise, num_parallel_calls=calls, isolate=True, restarts=100
-        )
+        return sw.Dataset.range(1500).map(noise, num_parallel_calls=calls, isolate=True)
 
     fault_free = numbers(pipeline(None))
     assert len({row[0] for row in fault_free}) == 1500

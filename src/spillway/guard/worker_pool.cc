@@ -123,10 +123,11 @@ Result<WorkerPtr> WorkerPool::Calling::take(const WorkerKind& kind, Which which,
 
 Result<WorkerPtr> WorkerPool::try_take(const WorkerKind& kind, Which which) {
   std::optional<Reservation> room;
+  std::vector<WorkerPtr> dead;  // buried when nothing is locked any more
   {
     const MutexLock lock(mutex_);
     if (which == Which::kAny) {
-      if (WorkerPtr worker = idle_of(kind)) return worker;
+      if (WorkerPtr worker = idle_of(kind, dead)) return worker;
     }
     if (!pay_for_spawner()) return WorkerPtr();
     room = account_->try_reserve(expected_bytes());
@@ -204,14 +205,17 @@ Result<WorkerPtr> WorkerPool::start_when_there_is_room(const WorkerKind& kind, W
   return WorkerPtr();
 }
 
-WorkerPtr WorkerPool::idle_of(const WorkerKind& kind) {
-  const auto last = std::find_if(idle_.rbegin(), idle_.rend(), [&kind](const WorkerPtr& worker) {
-    return worker->kind() == kind;
-  });
-  if (last == idle_.rend()) return nullptr;
-  WorkerPtr worker = std::move(*last);
-  idle_.erase(std::next(last).base());
-  return worker;
+WorkerPtr WorkerPool::idle_of(const WorkerKind& kind, std::vector<WorkerPtr>& dead) {
+  for (;;) {
+    const auto last = std::find_if(idle_.rbegin(), idle_.rend(), [&kind](const WorkerPtr& worker) {
+      return worker->kind() == kind;
+    });
+    if (last == idle_.rend()) return nullptr;
+    WorkerPtr worker = std::move(*last);
+    idle_.erase(std::next(last).base());
+    if (worker->alive()) return worker;
+    dead.push_back(std::move(worker));
+  }
 }
 
 std::size_t WorkerPool::expected_bytes() const {
@@ -248,7 +252,9 @@ void WorkerPool::settle_spawner() {
 }
 
 Result<WorkerPtr> WorkerPool::start(const WorkerKind& kind, Reservation room) {
-  SW_ASSIGN(SharedMemory::Piece beat, memory_->reserve(account_, sizeof(Beat)));
+  static_assert(sizeof(Beat) <= SharedMemory::kPage);
+  SharedMemory::Piece beat = memory_->take(room.split(SharedMemory::kPage));
+  if (!beat) return out_of_resource("shared memory: no address is left for another worker");
   SW_ASSIGN(Spawner::Spawned spawned, spawner_->spawn(memory_->fd()));
   auto worker = std::make_unique<WorkerProcess>(spawner_, std::move(spawned), std::move(beat),
                                                 memory_, alive_, kind);

@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <memory>
+#include <vector>
 
 #include "spillway/base/mutex.h"
 #include "spillway/guard/worker_process.h"
@@ -81,7 +82,8 @@ class WorkerPool {
   Result<WorkerPtr> try_take(const WorkerKind& kind, Which which);
   // `room`: what it is expected to hold.
   Result<WorkerPtr> start(const WorkerKind& kind, Reservation room);
-  WorkerPtr idle_of(const WorkerKind& kind) SW_REQUIRES(mutex_);
+  // Those that were killed while they waited are handed over: nobody's call is to blame for them.
+  WorkerPtr idle_of(const WorkerKind& kind, std::vector<WorkerPtr>& dead) SW_REQUIRES(mutex_);
   std::size_t recycle_at(const WorkerKind& kind) const;
   bool has_idle(const WorkerKind& kind, Which which) const SW_REQUIRES(mutex_);
   // Ends one that nobody uses, unless it will do itself; false: there is none.

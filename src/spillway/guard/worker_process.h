@@ -74,6 +74,7 @@ class WorkerProcess {
   pid_t pid() const { return spawned_.pid; }
   const WorkerKind& kind() const { return kind_; }
   bool ours() const { return home_.here(); }
+  bool alive() const { return !ended(0); }
   Channel& channel() { return spawned_.channel; }
   SharedMemory& memory() const { return *memory_; }
   Beat& beat() const { return *beat_; }
