@@ -14,9 +14,9 @@ namespace spillway {
 // What is held against an element whose call ended a worker.
 struct Blame {
   int deaths = 0;         // of workers
-  int kills = 0;          // the same from outside: nobody's fault, but not for ever
   std::int64_t lost = 0;  // rows before it whose results were lost with the first
   Status error;           // where it may not be tried again
+  int kills = 0;          // of workers, from outside: nobody's fault, but not for ever
 };
 
 // Who is to blame, pass by pass: two passes over one dataset have the same elements, and what one

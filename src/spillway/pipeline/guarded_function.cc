@@ -189,7 +189,7 @@ Function::Outcome GuardedFunction::call_in_turn(const Chunk& rows, const CallCon
     }
     const bool killed = death.innocent() && !mutant("not_run_again");
     if (row > 0 && row < some.rows()) {
-      Blame its{killed ? 0 : 1, killed ? 1 : 0, row, {}};
+      Blame its{killed ? 0 : 1, row, {}, killed ? 1 : 0};
       if (!killed && rules_.restarts == 0) {
         CallContext there = context;
         there.first_index += row;

@@ -391,7 +391,7 @@ TEST_F(Guarded, WorkersOfOneKindAreNotTakenForAnother) {
   const auto plain = function("plain:-1");
   GuardRules limited;
   limited.kind.memory_limit = std::size_t{1} << 30U;
-  GuardedFunction other(testing::fn(i64_spec(), nullptr), "plain:-1", pool, limited);
+  GuardedFunction other(testing::fn(i64_spec(), nullptr), Cargo::small("plain:-1"), pool, limited);
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(call_all(*plain, 10), tenfold(10));
     EXPECT_EQ(call_all(other, 10), tenfold(10));
