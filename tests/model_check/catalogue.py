@@ -123,6 +123,16 @@ def _linear() -> Iterator[Case]:
         "R5", "map > map(3) > batch", "R1-R8", "sound", (one, three, Batch(2, 4)), 10, (2, 2, 4),
         4, RECOMMENDED,
     )  # fmt: skip
+    # Sizes that only elements tell: a batch has the guarantee of a row, not of itself.
+    for budget in (9, 10, 12):
+        yield _chain(
+            "R5", "map > map(3) > batch of unknown rows", "charged as it is filled", "sound",
+            (one, three, Batch(2, 4, grows=True)), budget, (2, 2, 2), 4, RECOMMENDED,
+        )  # fmt: skip
+    yield _chain(
+        "R5", "map > map(3) > batch of unknown rows", "reserved as a whole", "deadlocks",
+        (one, three, Batch(2, 4)), 9, (2, 2, 2), 4, GUARANTEE_ELDER,
+    )  # fmt: skip
     keeps = (one, Shuffle(3, "keep"), one)
     yield _chain(
         "R4", "map > shuffle > map", "keeps charges", "deadlocks", keeps, 7, (2, 2, 2), 4,

@@ -203,7 +203,11 @@ class Linear:
         elif view.available(index):
             popped, block = view.popped(index)
             assert block is not None
-            if not stage.copies:
+            if stage.grows:
+                for output in view.grown(index, work.output, block.size):
+                    more = BatchWork(work.rows + 1, output)
+                    yield popped._replace(work=replaced(state.work, index, more))
+            elif not stage.copies:
                 more = BatchWork(work.rows + 1, None, (*work.inputs, block))
                 yield popped._replace(work=replaced(state.work, index, more))
             elif work.output is not None:
@@ -387,6 +391,14 @@ class _View:
             return [block for block in found if block.pooled == 0]
         return found
 
+    def grown(self, index: int, output: Block | None, size: int) -> list[Block]:
+        """Return what an output may become when a row of `size` moves in, which is still held."""
+        usage, before = self.usage, 0
+        if output is not None:
+            busy = usage.busy - {output.slot}
+            usage, before = Usage(usage.pooled - output.pooled, busy), output.size
+        return self.model.ledger.offers(usage, before + size, index)
+
     def at_home(self, index: int, block: Block) -> list[Block]:
         """Return the block on its own stage's guarantee, if that is free and saves pool bytes."""
         without = Usage(self.usage.pooled - block.pooled, self.usage.busy)
@@ -404,9 +416,14 @@ class _View:
             head = self.head(index)
             if head is not None and head.slot == DISK and not offers(self.usage, head.size, index):
                 return index + 1
-            work = state.work[index]
+            work, stage = state.work[index], model.stages[index]
             wanted = 0
-            if isinstance(work, MapWork) and not work.tasks and self.available(index):
+            if isinstance(work, BatchWork) and isinstance(stage, Batch) and stage.grows:
+                row = self.head(index - 1) if self.available(index) else None
+                waits = row is not None and work.rows < stage.count
+                if waits and row and not self.grown(index, work.output, row.size):
+                    return index
+            elif isinstance(work, MapWork) and not work.tasks and self.available(index):
                 wanted = work.wish
             elif isinstance(work, MapWork) and work.tasks and work.tasks[0].phase == WAIT:
                 wanted = work.tasks[0].size

@@ -87,11 +87,15 @@ class Map:
 
 @dataclass(frozen=True)
 class Batch:
-    """`count` rows into one output of `size` bytes; R5 copies, the naive stage holds its inputs."""
+    """`count` rows into one output of `size` bytes; R5 copies, the naive stage holds its inputs.
+
+    `grows`: the output is charged row by row, as rows move into it, and not as a whole before.
+    """
 
     count: int
     size: int
     copies: bool = True
+    grows: bool = False
 
     def initial(self) -> BatchWork:
         """No rows."""

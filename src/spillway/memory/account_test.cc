@@ -57,5 +57,45 @@ TEST(Account, OnlyWhoWaitedHasWaited) {
   EXPECT_EQ(holder->waited_ns(), 0);
 }
 
+// What was made ahead from the pool is, when it is handed on, what the guarantee is for.
+TEST(Account, AnElementThatIsHandedOnGivesThePoolItsBytesBack) {
+  Budget budget(1000);
+  const AccountPtr map = budget.open_account("map");
+  ASSERT_TRUE(map->raise_floor(300).ok());
+  auto ahead = map->try_reserve(300);
+  auto more = map->try_reserve(300);
+  ASSERT_TRUE(ahead && more);
+  EXPECT_EQ(budget.free_pool(), 100U);
+  ahead->use_guarantee();
+  EXPECT_EQ(budget.free_pool(), 400U);
+  more->use_guarantee();  // nothing is left of the guarantee
+  EXPECT_EQ(budget.free_pool(), 400U);
+  auto batch = budget.open_account("batch")->try_reserve(300);
+  EXPECT_TRUE(batch);
+  ahead.reset();
+  EXPECT_EQ(budget.free_pool(), 100U);
+  EXPECT_EQ(budget.used(), 600U);
+}
+
+TEST(Account, BytesOfTheSameAccountBecomeOneReservation) {
+  Budget budget(1000);
+  const AccountPtr batch = budget.open_account("batch");
+  ASSERT_TRUE(batch->raise_floor(600).ok());
+  Reservation whole = batch->charge(0);
+  for (int i = 0; i < 4; ++i) {
+    auto more = batch->reserve(200);
+    ASSERT_TRUE(more.ok());
+    ASSERT_TRUE(whole.absorb(more.value()));
+  }
+  EXPECT_EQ(whole.bytes(), 800U);
+  EXPECT_EQ(batch->held(), 800U);
+  Reservation other = budget.open_account("other")->charge(10);
+  EXPECT_FALSE(whole.absorb(other));
+  EXPECT_EQ(other.bytes(), 10U);
+  whole.release();
+  EXPECT_EQ(batch->held(), 0U);
+  EXPECT_EQ(budget.free_pool(), 390U);  // the guarantee is whole again
+}
+
 }  // namespace
 }  // namespace spillway

@@ -1,8 +1,11 @@
 #include "spillway/memory/budget.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <unordered_map>
 
 #include "spillway/base/bytes.h"
 #include "spillway/base/clock.h"
@@ -35,6 +38,8 @@ class Waited {
   std::atomic<std::int64_t>& total_ns_;
   const std::int64_t since_ = now_ns();
 };
+
+thread_local Reservation* room_for_result = nullptr;
 
 // Looks, 5 ms apart, at which everyone must be found waiting before a reservation is refused: a
 // thread that was woken, or a task that was queued, does not count as working yet.
@@ -89,6 +94,37 @@ Reservation Reservation::split(std::size_t bytes) {
   from_floor_ -= out.from_floor_;
   touched_ -= out.touched_;
   return out;
+}
+
+bool Reservation::absorb(Reservation& more) {
+  if (more.account_ == nullptr) return true;
+  if (account_ == nullptr) {
+    *this = std::move(more);
+    return true;
+  }
+  if (account_ != more.account_) return false;
+  if (from_floor_ > 0 && more.from_floor_ > 0 && lender_ != more.lender_) return false;
+  if (more.from_floor_ > 0) lender_ = std::move(more.lender_);
+  bytes_ += std::exchange(more.bytes_, 0);
+  from_floor_ += std::exchange(more.from_floor_, 0);
+  touched_ += std::exchange(more.touched_, 0);
+  more.account_ = nullptr;
+  more.lender_ = nullptr;
+  return true;
+}
+
+void Reservation::use_guarantee() {
+  if (account_ == nullptr) return;
+  Budget& budget = account_->budget_;
+  const MutexLock lock(budget.mutex_);
+  const std::size_t unspent = account_->floor_ - account_->floor_used_;
+  const std::size_t moved = std::min(unspent, bytes_ - from_floor_);
+  if (moved == 0 || (from_floor_ > 0 && lender_ != account_)) return;
+  lender_ = account_;
+  from_floor_ += moved;
+  account_->floor_used_ += moved;
+  budget.floors_unspent_ -= moved;
+  if (budget.waiting_ > 0) budget.released_.notify_all();
 }
 
 bool Reservation::transfer(const AccountPtr& to) {
@@ -158,6 +194,9 @@ std::optional<Reservation> Account::try_reserve(std::size_t bytes) {
 }
 
 Reservation Account::charge(std::size_t bytes) {
+  if (room_for_result != nullptr && room_for_result->account().get() == this) {
+    room_for_result->release();
+  }
   Reservation out;
   const MutexLock lock(budget_.mutex_);
   budget_.refresh();
@@ -166,6 +205,16 @@ Reservation Account::charge(std::size_t bytes) {
     out.account_ = shared_from_this();
     out.bytes_ = bytes;
   }
+  return out;
+}
+
+Reservation Account::owe(std::size_t bytes) {
+  Reservation out;
+  const MutexLock lock(budget_.mutex_);
+  budget_.refresh();
+  budget_.add_held(*this, bytes);
+  out.account_ = shared_from_this();
+  out.bytes_ = bytes;
   return out;
 }
 
@@ -213,10 +262,11 @@ Result<Reservation> Account::reserve(std::size_t bytes, const std::function<bool
         const MutexLock lock(budget_.mutex_);
         hook = budget_.last_resort_;
       }
-      if (collected || !hook) return budget_.refusal(*this, bytes);
+      if (collected) return budget_.refusal(*this, bytes);
       collected = true;
       found_waiting = 0;
-      hook(bytes);
+      if (hook) hook(bytes);
+      budget_.trim_heap();
       continue;
     }
     const MutexLock lock(budget_.mutex_);
@@ -247,13 +297,14 @@ Status Account::raise_floor(std::size_t bytes) {
         return {};
       }
       never = budget_.floors_ + wanted > budget_.effective_;
-      if (never) break;
+      if (never && (collected || budget_.effective_ == budget_.limit_)) break;
       hook = budget_.last_resort_;
     }
-    if (budget_.reclaim(wanted) > 0) continue;
-    if (collected || !hook) break;
+    if (!never && budget_.reclaim(wanted) > 0) continue;
+    if (collected) break;
     collected = true;
-    hook(wanted);
+    if (hook) hook(wanted);
+    budget_.trim_heap();
   }
   Status refused = out_of_resource(
       name_, ": the guaranteed memory of all open stages must fit the limit: this stage needs ",
@@ -272,6 +323,9 @@ void Account::drop_floor() {
   floor_dropped_ = true;
   if (budget_.waiting_ > 0) budget_.released_.notify_all();
 }
+
+RoomForResult::RoomForResult(Reservation& room) : before_(std::exchange(room_for_result, &room)) {}
+RoomForResult::~RoomForResult() { room_for_result = before_; }
 
 // ---- Budget
 
@@ -469,6 +523,16 @@ void Budget::set_last_resort(LastResort hook) {
   last_resort_ = std::move(hook);
 }
 
+// What was freed and malloc() keeps counts as held by the rest of the process: the arenas of
+// threads that run the user's functions keep megabytes each.
+void Budget::trim_heap() {
+  if (!watch_process_) return;
+  malloc_trim(0);
+  const MutexLock lock(mutex_);
+  sampled_at_ = 0;
+  refresh();
+}
+
 Status Budget::refusal(Account& account, std::size_t bytes) {
   const Ledger now = ledger();
   std::size_t exported = 0;
@@ -501,16 +565,24 @@ Ledger Budget::ledger() {
     if (auto account = weak.lock()) live.push_back(std::move(account));
   }
   // Children after their parent, in order of opening.
-  const std::function<void(const Account*, int)> visit = [&](const Account* parent,
-                                                             int depth) SW_NO_TSA {
-    for (const AccountPtr& account : live) {
-      if (account->parent_.get() != parent) continue;
-      out.rows.push_back({account->name_, account->line_, depth, account->held_, account->peak_,
-                          account->floor_, account->exported_});
-      visit(account.get(), depth + 1);
+  std::unordered_map<const Account*, std::vector<const Account*>> children;
+  for (const AccountPtr& account : live) children[account->parent_.get()].push_back(account.get());
+  std::vector<std::pair<const Account*, int>> next;
+  const auto enter = [&](const Account* parent, int depth) {
+    const auto found = children.find(parent);
+    if (found == children.end()) return;
+    for (auto it = found->second.rbegin(); it != found->second.rend(); ++it) {
+      next.emplace_back(*it, depth);
     }
   };
-  visit(nullptr, 0);
+  enter(nullptr, 0);
+  while (!next.empty()) {
+    const auto [account, depth] = next.back();
+    next.pop_back();
+    out.rows.push_back({account->name_, account->line_, depth, account->held_, account->peak_,
+                        account->floor_, account->exported_});
+    enter(account, depth + 1);
+  }
   out.limit = limit_;
   out.effective = effective_;
   out.used = used_;

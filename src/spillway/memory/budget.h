@@ -35,6 +35,12 @@ class [[nodiscard]] Reservation {
   void shrink(std::size_t bytes);
   // The right to `bytes` of them, taken out of this one: nobody else can come between.
   Reservation split(std::size_t bytes);
+  // Adds the right to more bytes of the same account. False, and nothing changed, where the two
+  // came out of the guarantees of different accounts.
+  bool absorb(Reservation& more);
+  // For the element that is handed on now: its bytes are those that its account's guarantee is for,
+  // wherever they came from when they were made, so the pool gets back as much as is unspent of it.
+  void use_guarantee();
   // Rule R4: entering a buffer moves the charge to the buffer's account, and off any guarantee.
   // Never waits; false (and nothing changed) when the pool has no room for what a guarantee held,
   // or while there are debts: what is held beyond the limit must not settle down.
@@ -76,6 +82,9 @@ class Account : public std::enable_shared_from_this<Account> {
   // For bytes that exist already (Python made them): always succeeds, may go into debt, which
   // try_reserve and reserve then repay by waiting. Never waits.
   Reservation charge(std::size_t bytes);
+  // For what is known of rows that are kept, and stays as long: never out of a guarantee, which is
+  // for the element that is waited for. Always succeeds, may go into debt. Never waits.
+  Reservation owe(std::size_t bytes);
   // Before somebody makes bytes that will be charged: waits as reserve() does until about as many
   // would be granted, and takes none.
   Status wait_for_room(std::size_t bytes);
@@ -93,6 +102,7 @@ class Account : public std::enable_shared_from_this<Account> {
 
   void note_exported(std::ptrdiff_t bytes);
   const std::string& line() const { return line_; }
+  Budget& budget() const { return budget_; }
   void set_stop(const std::atomic<bool>* stop) { stop_.store(stop); }
 
   std::size_t held() const;
@@ -125,6 +135,20 @@ class Account : public std::enable_shared_from_this<Account> {
   std::size_t floor_used_ = 0;
   bool floor_dropped_ = false;  // what comes back to the guarantee goes to the pool
   std::size_t exported_ = 0;
+};
+
+// For a call whose result will be charged when it is there: the room that was reserved for it
+// before it began goes with the first charge that this thread makes to the same account, so that
+// the result is not paid for twice. One at a time a thread.
+class RoomForResult {
+ public:
+  explicit RoomForResult(Reservation& room);
+  ~RoomForResult();
+  RoomForResult(const RoomForResult&) = delete;
+  RoomForResult& operator=(const RoomForResult&) = delete;
+
+ private:
+  Reservation* const before_;
 };
 
 // What gives way, first to last.
@@ -232,6 +256,7 @@ class Budget {
   void add_held(Account& account, std::size_t bytes) SW_REQUIRES(mutex_);
   void sub_held(Account& account, std::size_t bytes) SW_REQUIRES(mutex_);
   Status refusal(Account& account, std::size_t bytes);
+  void trim_heap();
 
   std::atomic<bool> watch_process_;
   mutable Mutex mutex_;

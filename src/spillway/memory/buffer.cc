@@ -51,21 +51,40 @@ Status Buffer::reserve(const AccountPtr& account, Ask ask) {
   return {};
 }
 
+std::optional<Buffer> Buffer::reuse(const AccountPtr& account, std::size_t bytes) {
+  Buffer out;
+  out.size_ = bytes;
+  out.capacity_ = SlabPool::capacity_for(bytes);
+  SlabPool::Slab idle = SlabPool::process().take_idle(out.capacity_, account);
+  if (idle.data == nullptr) return std::nullopt;
+  out.data_ = idle.data;
+  out.reservation_ = std::move(idle.reservation);
+  out.origin_ = Origin::kSlab;
+  return out;
+}
+
+Result<Buffer> Buffer::unfilled(const AccountPtr& account, std::size_t bytes) {
+  Buffer out;
+  out.size_ = bytes;
+  out.capacity_ = SlabPool::capacity_for(bytes);
+  out.reservation_ = account->charge(0);
+  out.data_ = SlabPool::map_closed(out.capacity_);
+  if (out.data_ == nullptr) {
+    return out_of_resource(account->name(), ": the system refused ", format_bytes(bytes));
+  }
+  out.origin_ = Origin::kSlab;
+  return out;
+}
+
 Result<Buffer> Buffer::allocate(const AccountPtr& account, std::size_t bytes, Ask ask) {
   const bool large = bytes >= SlabPool::kLeast;
   const std::size_t capacity = large ? SlabPool::capacity_for(bytes) : small_capacity(bytes);
+  if (large) {
+    if (auto idle = reuse(account, bytes)) return std::move(*idle);
+  }
   Buffer out;
   out.size_ = bytes;
   out.capacity_ = capacity;
-  if (large) {
-    SlabPool::Slab idle = SlabPool::process().take_idle(capacity, account);
-    if (idle.data != nullptr) {
-      out.data_ = idle.data;
-      out.reservation_ = std::move(idle.reservation);
-      out.origin_ = Origin::kSlab;
-      return out;
-    }
-  }
   SW_RETURN_IF_ERROR(out.reserve(account, ask));
   if (large) {
     out.data_ = SlabPool::map(capacity);

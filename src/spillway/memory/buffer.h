@@ -30,6 +30,11 @@ class Buffer {
   static Result<std::shared_ptr<Buffer>> share(const AccountPtr& account, std::size_t bytes,
                                                Ask ask);
 
+  // An idle slab that has room for `bytes`, charged to `account` from now on; nothing without one.
+  static std::optional<Buffer> reuse(const AccountPtr& account, std::size_t bytes);
+  // Address space for `bytes` that costs nothing until it is grown (see Filling).
+  static Result<Buffer> unfilled(const AccountPtr& account, std::size_t bytes);
+
   // Bytes that belong to somebody else; `keep` is dropped with the buffer. `charged` is what of
   // them counts as ours (0: the user's own, untracked).
   static Buffer adopt(std::byte* data, std::size_t bytes, std::shared_ptr<void> keep,
@@ -49,6 +54,7 @@ class Buffer {
   // The filled bytes are in physical memory from now on.
   void touch() { reservation_.touch(); }
   void touch(std::size_t bytes) { reservation_.touch(bytes); }
+  void use_guarantee() { reservation_.use_guarantee(); }
   // Rule R4; see Reservation::transfer.
   bool transfer(const AccountPtr& to) { return reservation_.transfer(to); }
   // The user got, or let go of, an array that shows these bytes; counted once for all of them.
@@ -56,6 +62,7 @@ class Buffer {
   void note_exported(bool by_user);
 
  private:
+  friend class Filling;
   // kBehind: in the memory behind the object, which must stay where it is.
   enum class Origin : unsigned char { kNone, kMalloc, kSlab, kAdopted, kBehind };
   struct Small;

@@ -53,6 +53,24 @@ std::byte* SlabPool::map(std::size_t capacity) {
   return mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
 }
 
+std::byte* SlabPool::map_closed(std::size_t capacity) {
+  void* mapped =
+      mmap(nullptr, capacity, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
+}
+
+bool SlabPool::open(std::byte* data, std::size_t begin, std::size_t end) {
+  return begin >= end || mprotect(data + begin, end - begin, PROT_READ | PROT_WRITE) == 0;
+}
+
+void SlabPool::close(std::byte* data, std::size_t begin, std::size_t capacity) {
+  if (begin >= capacity) return;
+  // New pages in their place: the old ones are gone at once, also for a limit on data.
+  const void* closed = mmap(data + begin, capacity - begin, PROT_NONE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  if (closed == MAP_FAILED) madvise(data + begin, capacity - begin, MADV_DONTNEED);
+}
+
 void SlabPool::give_back(std::byte* data, std::size_t capacity, Reservation reservation) {
   // Only the pool's own bytes may pay for idle memory; a guarantee must come back at once.
   if (reservation.bytes() != capacity || !reservation.transfer(account_)) {

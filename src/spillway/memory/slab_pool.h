@@ -40,6 +40,13 @@ class SlabPool {
   // Fresh memory, which reads as zero and is not yet in physical memory; null when the kernel
   // refuses. `capacity` as from capacity_for; the caller has reserved it.
   static std::byte* map(std::size_t capacity);
+  // Address space of `capacity` bytes that may not be written yet and costs nothing, not even of a
+  // limit on data; open() lets the bytes [begin, end) of it be written, false when the kernel
+  // refuses. Both in whole pages.
+  static std::byte* map_closed(std::size_t capacity);
+  static bool open(std::byte* data, std::size_t begin, std::size_t end);
+  // Gives the memory of the bytes from `begin` on back to the kernel; they may not be written then.
+  static void close(std::byte* data, std::size_t begin, std::size_t capacity);
   // `reservation` pays for the idle slab from now on.
   void give_back(std::byte* data, std::size_t capacity, Reservation reservation);
 

@@ -9,9 +9,9 @@ namespace spillway {
 
 // Room for the batches that a stage behind us will make of our rows, so that rows which are made
 // ahead and out of order lie side by side: RowGatherer then hands the block on as the batch, and
-// copies nothing. Only an offer: where there is no room now, or a row turns out to be another than
-// those before it, rows are made anywhere and copied. One thread; places may be written from
-// others.
+// copies nothing. Only an offer: where there is not plenty of room, or a row turns out to be
+// another than those before it, rows are made anywhere and copied. One thread; places may be
+// written from others.
 class BatchBlocks {
  public:
   // `available`: rows in all; negative: unknown.

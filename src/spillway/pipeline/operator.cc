@@ -6,6 +6,7 @@
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
 #include "spillway/memory/room.h"
+#include "spillway/memory/slab_pool.h"
 #include "spillway/pipeline/run.h"
 #include "spillway/pipeline/stage_clock.h"
 
@@ -86,6 +87,7 @@ Next Iterator::advance(const Demand& demand) {
         const std::size_t bytes = chunk.footprint();
         stats.bytes += static_cast<std::int64_t>(bytes);
         stage_->note_row(bytes / static_cast<std::size_t>(chunk.rows()));
+        if (bytes >= SlabPool::kLeast) stage_->settle(chunk);
       }
     } else {
       stage_->stamp(next.error(), epoch_);

@@ -10,8 +10,8 @@
 namespace spillway {
 namespace {
 
-// Above this an output of unknown length is not reserved as a whole unless there is room for it: a
-// batch size may be a way to say "everything".
+// Above this an output whose address space is refused is not asked for as a whole: a batch size may
+// be a way to say "everything".
 constexpr std::size_t kWholeAtOnce = 64 * kMiB;
 constexpr std::size_t kWorthAPlace = 16 * kKiB;         // bytes of a row
 constexpr std::size_t kLargest = std::size_t{1} << 46;  // bytes; more is never tried
@@ -28,6 +28,10 @@ Tensor widened(const Tensor& a, std::int64_t rows) {
     return Tensor::of_strings(std::move(shape), {a.string_offsets(), a.buffer()}, a.first());
   }
   return Tensor(a.dtype(), std::move(shape), a.buffer(), a.first());
+}
+
+std::size_t bytes_of(const Shape& row, std::int64_t rows, DType dtype) {
+  return static_cast<std::size_t>(row.count() * rows) * size_of(dtype);
 }
 
 bool same_row_shape(const Tensor& block, const Shape& row) {
@@ -108,6 +112,11 @@ std::vector<Tensor> RowGatherer::claim(std::span<const graph::Spec> row, std::in
                              part.shape == spec.shape && free_from(part) + rows <= part.capacity;
                     });
   if (!free) return {};
+  for (Part& part : parts_) {
+    if (part.filling == nullptr) continue;
+    const std::int64_t end = free_from(part) + rows;
+    if (!part.filling->extend(bytes_of(part.shape, end, part.out.dtype())).ok()) return {};
+  }
   std::vector<Tensor> places;
   places.reserve(parts_.size());
   for (Part& part : parts_) {
@@ -195,6 +204,7 @@ void RowGatherer::cut(Part& part, std::int64_t rows) {
 void RowGatherer::note_mismatch(Part& part, const Shape& shape) {
   if (!part.mismatch) part.mismatch = Mismatch{0, part.shape, shape, part.rows, 1, ""};
   part.pieces.clear();
+  part.filling.reset();
   part.out = Tensor();
 }
 
@@ -202,6 +212,13 @@ Status RowGatherer::add_row(Part& part, const Tensor& row) {
   if (part.rows > 0 && row.shape() == part.shape && part.out.has_value() &&
       part.rows < part.capacity && free_from(part) == part.rows) {
     const std::size_t bytes = row.bytes();
+    if (part.filling != nullptr) {
+      const std::size_t filled = static_cast<std::size_t>(part.rows + 1) * bytes;
+      if (Status extended = part.filling->extend(filled); !extended.ok()) {
+        return with_size_that_fits(std::move(extended), account_, part.capacity, bytes);
+      }
+      part.filling->touch(filled);
+    }
     if (bytes > 0) {
       std::memcpy(part.out.mutable_data() + static_cast<std::size_t>(part.rows) * bytes, row.data(),
                   bytes);
@@ -217,6 +234,7 @@ Status RowGatherer::add_block(Part& part, const Tensor& block) {
   if (part.rows == 0) {
     if (part.out.has_value() &&
         !(part.out.dtype() == block.dtype() && same_row_shape(block, part.shape))) {
+      part.filling.reset();
       part.out = Tensor();  // a place for other rows than those that came
     }
     part.shape = block.shape().without_leading();
@@ -228,10 +246,10 @@ Status RowGatherer::add_block(Part& part, const Tensor& block) {
   } else if (!part.pieces.empty() && side_by_side(part.pieces.back(), block)) {
     part.pieces.back() = widened(part.pieces.back(), rows);
   } else if (!part.pieces.empty() && is_plain(block.dtype())) {
-    SW_RETURN_IF_ERROR(make_room(part, block.dtype(), part.rows + rows));
-    const Tensor before = std::move(part.pieces.back());
+    // What was shared so far goes first: its memory is free before more is needed.
+    SW_RETURN_IF_ERROR(make_room(part, block.dtype(), part.rows));
+    std::memcpy(part.out.mutable_data(), part.pieces.back().data(), part.pieces.back().bytes());
     part.pieces.clear();
-    std::memcpy(part.out.mutable_data(), before.data(), before.bytes());
     SW_RETURN_IF_ERROR(copy_in(part, block));
   } else {
     part.pieces.push_back(block);
@@ -248,13 +266,18 @@ Status RowGatherer::copy_in(Part& part, const Tensor& block) {
   }
   if (need > part.capacity || free_from(part) > part.rows) {
     const Tensor before = part.out;
-    const std::size_t filled =
-        static_cast<std::size_t>(part.rows * part.shape.count()) * size_of(before.dtype());
+    const std::size_t filled = bytes_of(part.shape, part.rows, before.dtype());
     SW_RETURN_IF_ERROR(make_room(part, block.dtype(), need));
     if (filled > 0) std::memcpy(part.out.mutable_data(), before.data(), filled);
+  } else if (part.filling != nullptr) {
+    const std::size_t filled = bytes_of(part.shape, need, block.dtype());
+    if (Status extended = part.filling->extend(filled); !extended.ok()) {
+      return with_size_that_fits(std::move(extended), account_, part.capacity,
+                                 bytes_of(part.shape, 1, block.dtype()));
+    }
+    part.filling->touch(filled);
   }
-  const std::size_t row_bytes =
-      static_cast<std::size_t>(part.shape.count()) * size_of(block.dtype());
+  const std::size_t row_bytes = bytes_of(part.shape, 1, block.dtype());
   if (block.bytes() > 0) {
     std::memcpy(part.out.mutable_data() + static_cast<std::size_t>(part.rows) * row_bytes,
                 block.data(), block.bytes());
@@ -262,34 +285,36 @@ Status RowGatherer::copy_in(Part& part, const Tensor& block) {
   return {};
 }
 
-// A new output for at least `rows` rows.
+// A new output for at least `rows` rows. A large one costs what is filled of it, so it has room for
+// all that may come, if only the address space does.
 Status RowGatherer::make_room(Part& part, DType dtype, std::int64_t rows) {
-  const std::size_t row_bytes =
-      std::max<std::size_t>(1, static_cast<std::size_t>(part.shape.count()) * size_of(dtype));
+  const std::size_t row_bytes = std::max<std::size_t>(1, bytes_of(part.shape, 1, dtype));
   const bool known = likely_ >= rows;
-  const std::int64_t whole = std::max(rows, known ? std::min(most_, likely_) : most_);
+  std::int64_t room = std::max(rows, known ? std::min(most_, likely_) : most_);
   std::size_t bytes = 0;
-  const bool possible =
-      !__builtin_mul_overflow(static_cast<std::size_t>(whole), row_bytes, &bytes) &&
-      bytes <= kLargest;
-  std::int64_t room = whole;
-  if (!possible || (!known && bytes > kWholeAtOnce)) {
-    if (possible) {
-      auto out =
-          make_tensor(account_, dtype, part.shape.with_leading(whole), Buffer::Ask::kOptional);
-      if (out.ok()) {
-        part.out = std::move(out).value();
-        part.capacity = whole;
-        part.claimed = 0;
-        return {};
-      }
+  std::unique_ptr<Filling> filling;
+  if (!__builtin_mul_overflow(static_cast<std::size_t>(room), row_bytes, &bytes) &&
+      bytes <= kLargest && bytes >= Filling::kLeast) {
+    auto begun =
+        Filling::begin(account_, bytes, known ? Filling::Comes::kAll : Filling::Comes::kAtMost);
+    if (begun.ok()) {
+      filling = std::move(begun).value();
+    } else if (known) {
+      return with_size_that_fits(std::move(begun).status(), account_, room, row_bytes);
     }
-    const auto first = static_cast<std::int64_t>(kWholeAtOnce / row_bytes);
-    room = std::min(whole, std::max({rows, 2 * part.capacity, first}));
   }
-  auto out = make_tensor(account_, dtype, part.shape.with_leading(room));
-  if (!out.ok()) return with_size_that_fits(std::move(out).status(), account_, room, row_bytes);
-  part.out = std::move(out).value();
+  if (filling == nullptr) {
+    const auto first = static_cast<std::int64_t>(kWholeAtOnce / row_bytes);
+    room = std::min(room, std::max({rows, 2 * part.capacity, first}));
+    auto out = make_tensor(account_, dtype, part.shape.with_leading(room));
+    if (!out.ok()) return with_size_that_fits(std::move(out).status(), account_, room, row_bytes);
+    part.out = std::move(out).value();
+  } else {
+    Status extended = filling->extend(static_cast<std::size_t>(rows) * row_bytes);
+    if (!extended.ok()) return with_size_that_fits(std::move(extended), account_, room, row_bytes);
+    part.out = Tensor(dtype, part.shape.with_leading(room), filling->buffer());
+  }
+  part.filling = std::move(filling);
   part.capacity = room;
   part.claimed = 0;
   return {};
@@ -302,27 +327,43 @@ const RowGatherer::Mismatch* RowGatherer::mismatch() const {
   return nullptr;
 }
 
+Result<Tensor> RowGatherer::finish_pieces(Part& part) {
+  if (part.pieces.size() == 1 && part.joining == nullptr) return part.pieces[0];
+  if (part.joining == nullptr && StringJoining::is_large(part.pieces)) {
+    part.joining = std::make_unique<StringJoining>();
+  }
+  if (part.joining != nullptr) return part.joining->finish(account_, part.pieces);
+  return concat_rows(account_, part.pieces);
+}
+
+Tensor RowGatherer::finish_copied(Part& part) {
+  if (part.filling != nullptr) {
+    part.filling->end(bytes_of(part.shape, part.rows, part.out.dtype()));
+    part.filling.reset();
+    part.out.buffer()->touch();
+    return part.out.slice(0, part.rows);
+  }
+  part.out.buffer()->touch();
+  if (part.rows == part.capacity) return part.out;
+  Tensor filled = part.out.slice(0, part.rows);
+  // A remainder should not hold on to the room of a whole batch, if there is any other.
+  if (part.rows < part.capacity / 2) {
+    auto alone = compact(account_, filled, Buffer::Ask::kOptional);
+    if (alone.ok()) filled = std::move(alone).value();
+  }
+  return filled;
+}
+
 Result<Row> RowGatherer::finish() {
+  // What takes memory first: what fails is tried again, and nothing of it may be gone.
+  for (Part& part : parts_) {
+    if (part.out.has_value() || part.joined.has_value()) continue;
+    SW_ASSIGN(part.joined, finish_pieces(part));
+  }
   Row row;
   row.origin = origin_;
   for (Part& part : parts_) {
-    if (!part.out.has_value()) {
-      if (part.pieces.size() == 1) {
-        row.values.push_back(part.pieces[0]);
-      } else {
-        SW_ASSIGN(Tensor joined, concat_rows(account_, part.pieces));
-        row.values.push_back(std::move(joined));
-      }
-    } else {
-      part.out.buffer()->touch();
-      Tensor filled = part.rows == part.capacity ? part.out : part.out.slice(0, part.rows);
-      // A remainder should not hold on to the room of a whole batch, if there is any other.
-      if (part.rows < part.capacity / 2) {
-        auto alone = compact(account_, filled, Buffer::Ask::kOptional);
-        if (alone.ok()) filled = std::move(alone).value();
-      }
-      row.values.push_back(std::move(filled));
-    }
+    row.values.push_back(part.out.has_value() ? finish_copied(part) : std::move(part.joined));
   }
   parts_.clear();
   return row;

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "spillway/graph/op.h"
+#include "spillway/memory/filling.h"
+#include "spillway/pipeline/string_joining.h"
 #include "spillway/tensor/chunk.h"
 
 namespace spillway {
@@ -16,8 +19,9 @@ StructurePtr batched_structure(const StructurePtr& element, std::int64_t leading
 std::int64_t batched_count(std::int64_t rows, std::int64_t size, bool drop_remainder);
 
 // Collects the rows of one batch. Rows that lie side by side in one buffer are shared; from the
-// first one that does not, the whole output is reserved and rows are copied in as they come, so
-// that the inputs can go (rule R5). Strings and variants, whose size is not known before, are kept
+// first one that does not, rows are copied into the output as they come, so that the inputs can go
+// (rule R5). A large output is charged as it is filled (Filling): a batch and its rows need the
+// memory of one batch and one row. Strings and variants, whose size is not known before, are kept
 // and copied at the end. One thread.
 class RowGatherer {
  public:
@@ -58,8 +62,11 @@ class RowGatherer {
 
  private:
   struct Part {
-    std::vector<Tensor> pieces;  // views or strings, [n, ...] each; side by side ones joined
-    Tensor out;                  // rows are copied here once it has a value
+    std::vector<Tensor> pieces;        // views or strings, [n, ...] each; side by side ones joined
+    Tensor out;                        // rows are copied here once it has a value
+    std::unique_ptr<Filling> filling;  // of `out`, where it is large
+    std::unique_ptr<StringJoining> joining;  // of strings, begun by finish()
+    Tensor joined;                           // the pieces as one, once there was room
     std::int64_t capacity = 0;
     std::int64_t claimed = 0;  // places of `out` handed out
     Shape shape;               // of a row
@@ -70,6 +77,8 @@ class RowGatherer {
   Status add_row(Part& part, const Tensor& row);
   Status copy_in(Part& part, const Tensor& block);
   Status make_room(Part& part, DType dtype, std::int64_t rows);
+  Result<Tensor> finish_pieces(Part& part);
+  Tensor finish_copied(Part& part);
   bool reserve(std::span<const graph::Spec> row, std::int64_t rows);
   std::vector<Tensor> claim_offered(std::span<const graph::Spec> row, std::int64_t rows);
   static std::int64_t free_from(const Part& part);

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <numeric>
+#include <string>
+#include <utility>
 
 #include "spillway/testing/op_call.h"
 
@@ -110,6 +113,75 @@ TEST(RowGatherer, small_rows_whole_batches_and_strings_have_no_places) {
   EXPECT_TRUE(RowGatherer(op_account(), 4, -1).claim(row_spec(), 4).empty());
   EXPECT_TRUE(RowGatherer(op_account(), 4, 2).claim(row_spec(), 2).empty());
   EXPECT_TRUE(RowGatherer(op_account(), 4, -1).claim(text, 1).empty());
+}
+
+// A row of its own, in memory of its own.
+Chunk row_of(const AccountPtr& account, std::int64_t items, std::int32_t value) {
+  Tensor row = make_tensor(account, DType::kInt32, Shape({1, items})).value();
+  std::fill_n(reinterpret_cast<std::int32_t*>(row.mutable_data()), items, value);
+  std::vector<Column> columns;
+  columns.emplace_back(std::move(row));
+  return {Structure::tensor(DType::kInt32, Shape({items})), 1, std::move(columns), Origins()};
+}
+
+// All rows are made ahead, nothing is left for the batch but the place of one.
+TEST(RowGatherer, rows_that_were_made_ahead_move_into_the_batch) {
+  constexpr std::int64_t kRows = 16;
+  constexpr std::int64_t kRowItems = 64 * 1024;  // 256 KiB
+  const std::size_t row = kRowItems * sizeof(std::int32_t);
+  Budget budget((kRows + 1) * row);
+  const AccountPtr map = budget.open_account("map");
+  for (const std::int64_t likely : {kRows, std::int64_t{-1}}) {
+    std::deque<Chunk> made;
+    for (int i = 0; i < kRows; ++i) made.push_back(row_of(map, kRowItems, i));
+    RowGatherer batch(budget.open_account("batch"), kRows, likely);
+    while (!made.empty()) {
+      const Chunk next = std::exchange(made.front(), Chunk());
+      made.pop_front();
+      ASSERT_TRUE(batch.add(next).ok()) << made.size();
+    }
+    const Row whole = batch.finish().value();
+    EXPECT_EQ(whole.values[0].shape(), Shape({kRows, kRowItems}));
+    EXPECT_EQ(budget.used(), kRows * row);
+    for (int i = 0; i < kRows; ++i) {
+      EXPECT_EQ(whole.values[0].row(i).as<std::int32_t>()[kRowItems - 1], i);
+    }
+  }
+}
+
+// A batch size that means "everything": what is filled is all that it costs.
+TEST(RowGatherer, a_batch_of_everything_costs_its_rows) {
+  constexpr std::int64_t kRowItems = 64 * 1024;
+  Budget budget(8 * kRowItems * sizeof(std::int32_t));
+  const AccountPtr account = budget.open_account("batch");
+  RowGatherer batch(account, std::int64_t{1} << 24, -1);
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(batch.add(row_of(account, kRowItems, i)).ok());
+  const Row whole = batch.finish().value();
+  EXPECT_EQ(whole.values[0].shape(), Shape({5, kRowItems}));
+  EXPECT_TRUE(whole.values[0].owns_whole_buffer());
+  EXPECT_EQ(budget.used(), 5 * kRowItems * sizeof(std::int32_t));
+}
+
+// Strings have no size before they come: they are joined at the end, and go one by one.
+TEST(RowGatherer, large_strings_move_into_the_batch) {
+  constexpr std::int64_t kRows = 16;
+  const std::string text(256 * 1024, 'x');
+  Budget budget((kRows + 2) * 320 * 1024);
+  const AccountPtr account = budget.open_account("batch");
+  RowGatherer batch(account, kRows, kRows);
+  const auto structure = Structure::tensor(DType::kString, Shape());
+  for (int i = 0; i < kRows; ++i) {
+    const std::string one = text + std::to_string(i);
+    const std::string_view items[] = {one};
+    std::vector<Column> columns;
+    columns.emplace_back(make_strings(account, Shape({1}), items).value());
+    ASSERT_TRUE(batch.add(Chunk(structure, 1, std::move(columns), Origins())).ok());
+  }
+  const auto whole = batch.finish();
+  ASSERT_TRUE(whole.ok()) << whole.error().message();
+  for (int i = 0; i < kRows; ++i) {
+    EXPECT_EQ(whole.value().values[0].string_at(i), text + std::to_string(i));
+  }
 }
 
 }  // namespace

@@ -99,6 +99,15 @@ Status Stage::guarantee() {
   return {};
 }
 
+void Stage::settle(const Chunk& rows) const {
+  if (guaranteed_ == 0) return;
+  for (const Column& column : rows.columns()) {
+    const Tensor first = rows.rows() > 0 ? column.row(0) : Tensor();
+    if (first.dtype() == DType::kVariant || !first.has_value()) continue;
+    if (first.buffer()->account() == account_) first.buffer()->use_guarantee();
+  }
+}
+
 bool Stage::settle(Status& error) {
   if (!is_position(error)) return false;
   // An error passing through is another stage's, unless this one was asked to mind them all.

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "spillway/base/bytes.h"
+#include "spillway/memory/slab_pool.h"
 #include "spillway/pipeline/access.h"
 #include "spillway/pipeline/dropped_rows.h"
 #include "spillway/pipeline/input.h"
@@ -123,6 +124,11 @@ class BatchIterator final : public Iterator {
   // much goes back to the input.
   Demand wish(const Demand& demand, std::int64_t have) const {
     Demand out{size_ - have, std::max(demand.bytes, kPiece), std::max(demand.time_ns, kPieceTime)};
+    if (is_tight()) {
+      // Rows that come together go together: one by one they need the room of one row.
+      out.rows = 1;
+      return out;
+    }
     if (batch_bytes_ >= kPiece) {
       // Strings that come in one piece need not be joined, and a surplus would have to be.
       out.bytes = std::max(out.bytes, batch_bytes_ + batch_bytes_ / 8);
@@ -138,6 +144,12 @@ class BatchIterator final : public Iterator {
     }
     if (__builtin_mul_overflow(batches, size_, &out.rows)) out.rows = size_;
     return out;
+  }
+
+  // Whether a second batch would not fit now: where rows are large that is looked at.
+  bool is_tight() const {
+    const std::size_t bytes = std::max(batch_bytes_, stage().largest_row());
+    return bytes >= kPiece && within_reach(account()->budget()) / 2 < bytes;
   }
 
   // What a batch of rows of unknown size takes: the largest lately.

@@ -272,6 +272,7 @@ class ParallelMapIterator final : public Iterator {
     std::int64_t next = 0;       // of the first that was not handed on; the consumer's
     bool passed_over = false;    // refused memory while an earlier one was not finished
     std::vector<Tensor> places;  // [rows, ...] for each component, or none
+    Reservation room;            // for the result, until it is charged; none for the eldest (R3)
     // What has been finished, under Shared's lock: one more for each row that failed, and for each
     // part that a worker process answered with. Before the last one the rest of the task is its
     // thread's.
@@ -298,6 +299,7 @@ class ParallelMapIterator final : public Iterator {
 
   static void call(Shared& shared, Task& task) {
     const Working working(shared.run->budget());
+    const RoomForResult room(task.room);
     const std::int64_t cpu = thread_cpu_ns();
     task.begun_ns = now_ns();
     const std::int64_t rows = task.rows.rows();
@@ -367,6 +369,7 @@ class ParallelMapIterator final : public Iterator {
 
   // Before the last outcome is handed over: from then on the task is the consumer's.
   static void end(Task& task, bool refused) {
+    task.room.release();
     if (!refused) task.rows = Chunk();
     task.wall_ns = now_ns() - task.begun_ns;
   }
@@ -391,12 +394,22 @@ class ParallelMapIterator final : public Iterator {
     return affordable() > held_;
   }
 
-  // Rows whose results there is room for now.
+  // Rows that there is room for now, with their results.
   std::int64_t affordable() const {
-    const std::size_t each = std::max(
-        {largest_, static_cast<std::size_t>(std::max<std::int64_t>(0, known_bytes())), kLeastRow});
+    const std::size_t each =
+        largest_input_ +
+        std::max({largest_, static_cast<std::size_t>(std::max<std::int64_t>(0, known_bytes())),
+                  kLeastRow});
     const std::size_t rows = within_reach(shared_->run->budget()) / each;
     return static_cast<std::int64_t>(std::min(rows, kMostRows));
+  }
+
+  // R1: a call ahead of the eldest has the room for its result before it begins. Small results are
+  // not worth the asking.
+  std::optional<Reservation> room_for(std::int64_t rows) const {
+    const std::size_t bytes = largest_ * static_cast<std::size_t>(rows);
+    if (tasks_.empty() || largest_ < SlabPool::kLeast) return Reservation();
+    return shared_->stage->account()->try_reserve(bytes);
   }
 
   // Results nobody has seen yet: the first call runs alone, but not for long. It may wait for
@@ -425,10 +438,20 @@ class ParallelMapIterator final : public Iterator {
       SW_ASSIGN(const bool more, admit_next(*shared_->stage, input_));
       ended_ = !more;
     }
-    while (input_error_.ok() && !ended_ && (may_start() || is_due_unread())) {
-      Next next = next_input();
+    while (input_error_.ok() && !ended_) {
+      // An element whose turn it is in the order of the first time is no look-ahead.
+      const bool due = is_due_unread();
+      if (!due && !may_start()) break;
+      const Demand demand = wish();
+      auto room = due ? std::optional<Reservation>(std::in_place) : room_for(demand.rows);
+      if (!room) break;
+      Next next = next_input(demand);
       if (!next.ok()) {
-        if (!is_position(next.error())) return std::move(next).status();
+        if (!is_position(next.error())) {
+          // No room to look ahead is no reason to fail: what is under way comes first.
+          const bool ahead = !due && !tasks_.empty() && next.error().kind() == ErrorKind::kResource;
+          return ahead ? Status() : std::move(next).status();
+        }
         input_error_ = std::move(next).status();
         break;
       }
@@ -437,8 +460,11 @@ class ParallelMapIterator final : public Iterator {
         break;
       }
       auto task = std::make_shared<Task>();
+      task->room = std::move(*room);
       task->rows = std::move(*next.value());
       task->left = task->rows.rows();
+      largest_input_ =
+          std::max(largest_input_, task->rows.footprint() / static_cast<std::size_t>(task->left));
       task->index = input_.position() - task->left;
       task->next = task->index;
       task->places = blocks_.places(task->index, task->left);
@@ -463,10 +489,10 @@ class ParallelMapIterator final : public Iterator {
   }
 
   // Rows that no pass before this one has handed on.
-  Next next_input() {
-    for (;;) {
+  Next next_input(Demand demand) {
+    for (;; demand.rows = std::min(demand.rows, wish().rows)) {
       const std::int64_t before = input_.position();
-      Next next = input_.next(wish());
+      Next next = input_.next(demand);
       if (before >= done_before_) return next;
       if (!next.ok()) {
         if (is_position(next.error()) && !is_left(before)) continue;
@@ -663,7 +689,8 @@ class ParallelMapIterator final : public Iterator {
   Status input_error_;
   std::shared_ptr<Task> again_;  // was refused memory: it is called once more
   bool ended_ = false;
-  std::size_t largest_ = 0;  // bytes of a row
+  std::size_t largest_ = 0;        // bytes of a result
+  std::size_t largest_input_ = 0;  // of what a call works on
   std::int64_t first_started_ns_ = 0;
   double wall_ = 0;
   double cpu_ = 0;

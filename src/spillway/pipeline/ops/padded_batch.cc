@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <optional>
 
 #include "spillway/base/bytes.h"
+#include "spillway/memory/filling.h"
 #include "spillway/pipeline/dropped_rows.h"
 #include "spillway/pipeline/input.h"
 #include "spillway/pipeline/row_gatherer.h"
@@ -217,30 +220,104 @@ void fill(std::byte* out, std::size_t bytes, const Tensor& padding) {
   for (std::size_t at = 0; at < bytes; at += item) std::memcpy(out + at, padding.data(), item);
 }
 
-Result<Tensor> padded(const AccountPtr& account, std::span<const Tensor> rows, const Shape& target,
-                      const Tensor& padding) {
-  if (std::ranges::all_of(rows, [&](const Tensor& row) { return row.shape() == target; })) {
-    return stack(account, rows);
-  }
-  if (rows[0].dtype() == DType::kString) return padded_strings(account, rows, target, padding);
-  const auto n = static_cast<std::int64_t>(rows.size());
-  SW_ASSIGN(Tensor out, make_tensor(account, rows[0].dtype(), target.with_leading(n)));
-  const std::size_t item = size_of(out.dtype());
+// Row `r` of the batch `out`, and what it is padded with.
+void put_row(std::byte* out, std::size_t r, const Tensor& row, const Shape& target,
+             const Tensor& padding) {
+  const std::size_t item = size_of(row.dtype());
   const std::size_t each = static_cast<std::size_t>(target.count()) * item;
-  fill(out.mutable_data(), out.bytes(), padding);
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    if (rows[r].count() == 0) continue;
-    std::byte* to_row = out.mutable_data() + r * each;
-    each_run(rows[r].shape(), target, 0, 0, 0,
-             [&](std::int64_t from, std::int64_t to, std::int64_t count) {
-               std::memcpy(to_row + static_cast<std::size_t>(to) * item,
-                           rows[r].data() + static_cast<std::size_t>(from) * item,
-                           static_cast<std::size_t>(count) * item);
-             });
+  std::byte* to_row = out + r * each;
+  if (row.shape() == target) {
+    if (each > 0) std::memcpy(to_row, row.data(), each);
+    return;
   }
-  out.buffer()->touch();
-  return out;
+  fill(to_row, each, padding);
+  if (row.count() == 0) return;
+  each_run(row.shape(), target, 0, 0, 0,
+           [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+             std::memcpy(to_row + static_cast<std::size_t>(to) * item,
+                         row.data() + static_cast<std::size_t>(from) * item,
+                         static_cast<std::size_t>(count) * item);
+           });
 }
+
+// The rows of one batch on their way into it. A large batch is charged as it is filled, and a row
+// goes when it has been copied: together they need the memory of one batch and one row. What could
+// not be finished for want of memory goes on where it was.
+class Joining {
+ public:
+  // Component by component; an error is of the elements.
+  static Result<Joining> begin(const Plan& plan, std::span<const Chunk> pieces, std::int64_t rows) {
+    Joining out;
+    for (std::size_t c = 0; c < plan.targets.size(); ++c) {
+      std::vector<Tensor> column;
+      column.reserve(static_cast<std::size_t>(rows));
+      for (const Chunk& piece : pieces) {
+        for (std::int64_t i = 0; i < piece.rows(); ++i) {
+          column.push_back(piece.columns()[c].row(i));
+        }
+      }
+      SW_ASSIGN(Shape target, grown(plan.targets[c], column, c));
+      out.targets_.push_back(std::move(target));
+      out.columns_.push_back(std::move(column));
+    }
+    return out;
+  }
+
+  Result<std::vector<Tensor>> finish(const AccountPtr& account, const Plan& plan) {
+    while (done_.size() < columns_.size()) {
+      const std::size_t c = done_.size();
+      SW_ASSIGN(Tensor value, joined(account, columns_[c], targets_[c], plan.paddings[c]));
+      done_.push_back(std::move(value));
+      columns_[c].clear();
+    }
+    return std::move(done_);
+  }
+
+ private:
+  Result<Tensor> joined(const AccountPtr& account, std::vector<Tensor>& rows, const Shape& target,
+                        const Tensor& padding) {
+    const DType dtype = dtype_ ? *dtype_ : rows[0].dtype();
+    if (dtype == DType::kString) {
+      const bool alike =
+          std::ranges::all_of(rows, [&](const Tensor& row) { return row.shape() == target; });
+      return alike ? stack(account, rows) : padded_strings(account, rows, target, padding);
+    }
+    const Shape shape = target.with_leading(std::ssize(rows));
+    const std::size_t each = static_cast<std::size_t>(target.count()) * size_of(dtype);
+    const std::size_t bytes = each * rows.size();
+    if (bytes < Filling::kLeast) {
+      SW_ASSIGN(Tensor out, make_tensor(account, dtype, shape));
+      for (std::size_t r = 0; r < rows.size(); ++r) {
+        put_row(out.mutable_data(), r, rows[r], target, padding);
+      }
+      out.buffer()->touch();
+      return out;
+    }
+    if (filling_ == nullptr) {
+      SW_ASSIGN(filling_, Filling::begin(account, bytes, Filling::Comes::kAll));
+      dtype_ = dtype;
+    }
+    for (; copied_ < rows.size(); ++copied_) {
+      SW_RETURN_IF_ERROR(filling_->extend((copied_ + 1) * each));
+      put_row(filling_->buffer()->data(), copied_, rows[copied_], target, padding);
+      filling_->touch((copied_ + 1) * each);
+      rows[copied_] = Tensor();
+    }
+    filling_->end(bytes);
+    Tensor out(dtype, shape, filling_->buffer());
+    filling_.reset();
+    dtype_.reset();
+    copied_ = 0;
+    return out;
+  }
+
+  std::vector<std::vector<Tensor>> columns_;
+  std::vector<Shape> targets_;
+  std::vector<Tensor> done_;
+  std::unique_ptr<Filling> filling_;  // of the component under way
+  std::optional<DType> dtype_;        // of it: its first rows are gone
+  std::size_t copied_ = 0;            // rows of it
+};
 
 constexpr std::string_view kWithFailed = "of a batch with one that failed";
 
@@ -258,7 +335,7 @@ class PaddedBatchIterator final : public Iterator {
     const Demand piece{0, std::max(demand.bytes, 256 * kKiB),
                        std::max<std::int64_t>(demand.time_ns, 1'000'000)};
     if (rows_ == 0) input_.forget_before(input_.position());
-    while (rows_ < size_) {
+    while (!joining_ && rows_ < size_) {
       Next next = input_.next(piece.with_rows(size_ - rows_));
       if (!next.ok()) {
         if (!is_position(next.error())) return next;
@@ -276,11 +353,11 @@ class PaddedBatchIterator final : public Iterator {
       drop(done_with(), "of a remainder");
       return end_of_data();
     }
-    auto row = combine(pieces_, rows_);
+    auto row = combine();
     if (!row.ok()) {
       Status error = std::move(row).status();
       if (!is_position(error)) return error;
-      const Amount one = pieces_[0].amount(1);
+      const Amount one{1, first_weight_};
       const Amount others = done_with() - one;
       drop(others, kWithFailed);
       error = naming_dropped(std::move(error), stage(), others.rows,
@@ -299,37 +376,30 @@ class PaddedBatchIterator final : public Iterator {
  private:
   // Lets the rows of this batch go; how many they were.
   Amount done_with() {
-    Amount all;
+    Amount all = amount_;
     for (const Chunk& piece : pieces_) all = all + piece.amount();
     pieces_.clear();
+    joining_.reset();
+    amount_ = Amount{};
     rows_ = 0;
     return all;
   }
 
-  Result<Row> combine(std::span<const Chunk> pieces, std::int64_t rows) {
-    if (!plan_) {
-      const StructurePtr& known = stage().node().inputs()[0]->structure();
-      SW_ASSIGN(plan_, plan_for(stage().node(), known != nullptr ? known : loose(pieces[0])));
-    }
-    Row out;
-    out.origin = pieces[0].origins().at(0);
-    out.origin.weight = 0;
-    for (const Chunk& piece : pieces) {
-      out.origin.weight += piece.origins().total_weight(piece.rows());
-    }
-    for (std::size_t c = 0; c < plan_->targets.size(); ++c) {
-      std::vector<Tensor> column;
-      column.reserve(static_cast<std::size_t>(rows));
-      for (const Chunk& piece : pieces) {
-        for (std::int64_t i = 0; i < piece.rows(); ++i) {
-          column.push_back(piece.columns()[c].row(i));
-        }
+  Result<Row> combine() {
+    if (!joining_) {
+      first_weight_ = pieces_[0].amount(1).weight;
+      if (!plan_) {
+        const StructurePtr& known = stage().node().inputs()[0]->structure();
+        SW_ASSIGN(plan_, plan_for(stage().node(), known != nullptr ? known : loose(pieces_[0])));
       }
-      SW_ASSIGN(const Shape target, grown(plan_->targets[c], column, c));
-      SW_ASSIGN(Tensor value, padded(account(), column, target, plan_->paddings[c]));
-      out.values.push_back(std::move(value));
+      SW_ASSIGN(joining_, Joining::begin(*plan_, pieces_, rows_));
+      origin_ = pieces_[0].origins().at(0);
+      for (const Chunk& piece : pieces_) amount_ = amount_ + piece.amount();
+      origin_.weight = amount_.weight;
+      pieces_.clear();
     }
-    return out;
+    SW_ASSIGN(std::vector<Tensor> values, joining_->finish(account(), *plan_));
+    return Row{std::move(values), origin_};
   }
 
   // Of elements not known before: their ranks are, their sizes may differ.
@@ -347,9 +417,13 @@ class PaddedBatchIterator final : public Iterator {
   const std::int64_t size_;
   const bool drop_;
   std::optional<Plan> plan_;
-  // Of this batch: kept until the largest is known.
+  // Of this batch: kept until the largest is known, then on their way into it.
   std::vector<Chunk> pieces_;
+  std::optional<Joining> joining_;
   std::int64_t rows_ = 0;
+  Amount amount_;                  // of what is in joining_
+  std::int64_t first_weight_ = 0;  // of the first row
+  Origin origin_;
 };
 
 constexpr ParamDef kParams[] = {
