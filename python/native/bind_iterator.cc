@@ -288,7 +288,13 @@ class NativeIterator {
   std::string save() {
     wait_for_others();
     if (!settle_position()) throw nb::python_error();
-    return value_or_throw(consumer_->save());
+    turn_->take();
+    auto saved = [&] {
+      const WithoutGil free;
+      return consumer_->save();
+    }();
+    leave_turn();
+    return value_or_throw(std::move(saved));
   }
 
   // Goes on from `state`, or is what it was before: also when it is interrupted.

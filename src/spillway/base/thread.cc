@@ -3,6 +3,8 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <functional>
+#include <memory>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -32,18 +34,53 @@ std::error_code try_to_start(const std::function<void()>& body) {
   }
 }
 
+void* run_body(void* body) {
+  const std::unique_ptr<std::function<void()>> owned(static_cast<std::function<void()>*>(body));
+  (*owned)();
+  return nullptr;
+}
+
+std::error_code try_to_start(const std::function<void()>& body, std::size_t bytes) {
+  pthread_attr_t attributes;
+  int failed = pthread_attr_init(&attributes);
+  if (failed != 0) return {failed, std::generic_category()};
+  failed = pthread_attr_setstacksize(&attributes, bytes);
+  if (failed == 0) failed = pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  if (failed == 0) {
+    auto owned = std::make_unique<std::function<void()>>(body);
+    pthread_t thread{};
+    failed = pthread_create(&thread, &attributes, run_body, owned.get());
+    if (failed == 0) static_cast<void>(owned.release());  // NOLINT(bugprone-unused-return-value)
+  }
+  pthread_attr_destroy(&attributes);
+  return {failed, std::generic_category()};
+}
+
 }  // namespace
 
 void set_stack_room(StackRoom make_room) { stack_room = make_room; }
 
-Status start_thread(std::function<void()> body) {
-  std::error_code failed = try_to_start(body);
+namespace {
+
+template <class Try>
+Status started(const Try& try_it, std::size_t bytes) {
+  std::error_code failed = try_it();
   const StackRoom make_room = stack_room;
-  if (failed && make_room != nullptr && make_room(stack_bytes())) failed = try_to_start(body);
+  if (failed && make_room != nullptr && make_room(bytes)) failed = try_it();
   if (!failed) return {};
   return out_of_resource("cannot start a thread: ", failed.message(),
                          ". The process has too many threads, or too little address space for the "
                          "stack of another one");
+}
+
+}  // namespace
+
+Status start_thread(std::function<void()> body) {
+  return started([&] { return try_to_start(body); }, stack_bytes());
+}
+
+Status start_thread(std::function<void()> body, std::size_t stack_bytes) {
+  return started([&] { return try_to_start(body, stack_bytes); }, stack_bytes);
 }
 
 }  // namespace spillway

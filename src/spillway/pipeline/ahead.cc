@@ -13,6 +13,7 @@
 #include "spillway/base/thread.h"
 #include "spillway/memory/activity.h"
 #include "spillway/memory/slab_pool.h"
+#include "spillway/pipeline/deep_call.h"
 #include "spillway/pipeline/stage_clock.h"
 
 namespace spillway {
@@ -21,6 +22,9 @@ namespace {
 using std::chrono::milliseconds;
 constexpr auto kJoinFor = milliseconds(150);
 constexpr std::int64_t kMostTuned = 512;
+// Of a pull that waits to be taken, beside its rows: the chunk, its columns and its origins.
+constexpr std::size_t kBytesAPull = 768;
+constexpr std::size_t kPaidAhead = 16;  // pulls
 
 }  // namespace
 
@@ -28,6 +32,7 @@ struct Ahead::State {
   State(Stage& stage, std::unique_ptr<Input> below, Limits limits)
       : run(stage.run().shared_from_this()),
         account(stage.account()),
+        depth(stage.node().depth()),
         limits(limits),
         tuned(limits.rows < 0),
         allowed(tuned ? 1 : limits.rows),
@@ -36,6 +41,7 @@ struct Ahead::State {
 
   const std::shared_ptr<Run> run;  // the thread may outlive everybody else
   const AccountPtr account;
+  const std::int64_t depth;  // stages that the thread's stack must have room for
   const Limits limits;
   const bool tuned;
 
@@ -49,6 +55,7 @@ struct Ahead::State {
   std::deque<Item> ready SW_GUARDED_BY(mutex);
   std::int64_t ready_rows SW_GUARDED_BY(mutex) = 0;
   std::size_t ready_bytes SW_GUARDED_BY(mutex) = 0;
+  Reservation ready_paid SW_GUARDED_BY(mutex);  // for what is known of them
   std::size_t largest_row SW_GUARDED_BY(mutex) = 0;
   std::int64_t taken SW_GUARDED_BY(mutex);  // position of the first row not handed out
   bool was_full SW_GUARDED_BY(mutex) = false;
@@ -60,6 +67,18 @@ struct Ahead::State {
   std::atomic<bool> stop{false};
   const std::unique_ptr<Input> input;  // driver's, once started
   // Destroyed with the state, on whichever thread lets go last.
+
+  void pay() SW_REQUIRES(mutex) {
+    const std::size_t bytes = ready.size() <= kPaidAhead ? 0 : ready.size() * kBytesAPull;
+    constexpr std::size_t kAhead = kPaidAhead * kBytesAPull;
+    if (bytes > ready_paid.bytes()) {
+      Reservation more = account->owe(bytes + kAhead - ready_paid.bytes());
+      more.touch();
+      if (!ready_paid.absorb(more)) ready_paid = std::move(more);
+    } else if (bytes + 2 * kAhead < ready_paid.bytes()) {
+      ready_paid.shrink(bytes);
+    }
+  }
 
   bool may_pull() SW_REQUIRES(mutex) {
     if (ended || interrupted) return false;
@@ -137,6 +156,7 @@ void Ahead::drive(const std::shared_ptr<State>& state) {
       ++state->ready_rows;
     }
     state->ready.push_back({std::move(next), position});
+    state->pay();
     state->changed.notify_all();
   }
   const MutexLock lock(state->mutex);
@@ -153,7 +173,8 @@ void Ahead::start() {
     state_->ready.push_back({std::move(noted), state_->taken});
     ++state_->ready_rows;
   }
-  if (Status begun = start_thread([shared = state_] { drive(shared); }); !begun.ok()) {
+  if (Status begun = start_thread_for(state_->depth, [shared = state_] { drive(shared); });
+      !begun.ok()) {
     state_->ready.push_back({std::move(begun), state_->taken});
     state_->started = false;  // whoever asks again tries again
   }
@@ -220,6 +241,7 @@ Next Ahead::next(const Demand& demand) {
     front.position += rows;
   } else {
     state.ready.pop_front();
+    state.pay();
   }
   state.ready_rows -= rows;
   state.ready_bytes -= std::min(state.ready_bytes, chunk.footprint());

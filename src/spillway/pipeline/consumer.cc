@@ -5,6 +5,7 @@
 #include "spillway/base/clock.h"
 #include "spillway/base/interruption.h"
 #include "spillway/memory/activity.h"
+#include "spillway/pipeline/deep_call.h"
 #include "spillway/pipeline/order_log.h"
 #include "spillway/pipeline/sealed_state.h"
 #include "spillway/pipeline/watched_run.h"
@@ -37,7 +38,9 @@ Result<std::unique_ptr<Consumer>> Consumer::open(NodePtr root, RunOptions option
 }
 
 Status Consumer::open_input() {
-  SW_ASSIGN(IteratorPtr it, run_->open_root());
+  Result<IteratorPtr> opened = cancelled();
+  SW_RETURN_IF_ERROR(deep([&] { opened = run_->open_root(); }));
+  SW_ASSIGN(IteratorPtr it, std::move(opened));
   input_ = std::make_unique<Input>(std::move(it), Input::Habit::kHolds);
   return {};
 }
@@ -78,13 +81,25 @@ void Consumer::close() {
   release();
 }
 
+// With a stack that has room for the pipeline.
+Status Consumer::deep(const std::function<void()>& body) const {
+  return with_stack_for(run_->root()->depth(), run_->budget(), body);
+}
+
 // What the pass holds: generators, files, threads, guarantees. Its numbers stay.
 void Consumer::release() {
   told_ = nullptr;
   Board::process().forget_handed(run_.get());
   run_->request_stop();
-  ahead_.reset();
-  input_.reset();
+  const auto let_go = [this] {
+    ahead_.reset();
+    input_.reset();
+  };
+  if (!deep(let_go).ok()) {
+    // No thread to be had, and no stack to do without: it stays until the process ends.
+    static_cast<void>(ahead_.release());  // NOLINT(bugprone-unused-return-value)
+    static_cast<void>(input_.release());  // NOLINT(bugprone-unused-return-value)
+  }
   watched_.reset();
   for (const StagePtr& stage : run_->stages()) stage->account()->drop_floor();
 }
@@ -93,7 +108,10 @@ Next Consumer::pull() {
   const Consuming consuming(run_->budget());
   const Doing waiting(Phase::kConsumer, text_of(*run_->stages().back()), 0, position_, run_.get());
   const Demand demand{exact_ ? 1 : rows_, kChunkBytes, run_->options().read_ahead_ns};
-  return ahead_ != nullptr ? ahead_->next(demand) : input_->next(demand);
+  if (ahead_ != nullptr) return ahead_->next(demand);
+  Next next = end_of_data();
+  SW_RETURN_IF_ERROR(deep([&] { next = input_->next(demand); }));
+  return next;
 }
 
 Next Consumer::next() {
@@ -172,13 +190,19 @@ Result<std::string> Consumer::save() const {
 
 Status Consumer::save_input(StateWriter& out) const {
   const std::int64_t at = position_ + handed_;
+  const auto save_below = [&](StateWriter& to) -> Status {
+    Status saved;
+    SW_RETURN_IF_ERROR(
+        deep([&] { saved = ahead_ != nullptr ? ahead_->save(to, at) : input_->save(to, at); }));
+    return saved;
+  };
   const OrderBook::Mark all = run_->orders().keep_all();
   StateWriter body;
-  SW_RETURN_IF_ERROR(ahead_ != nullptr ? ahead_->save(body, at) : input_->save(body, at));
+  SW_RETURN_IF_ERROR(save_below(body));
   SW_RETURN_IF_ERROR(body.status());
   if (run_->orders().empty()) {
     out.put(kUnderWay);
-    return ahead_ != nullptr ? ahead_->save(out, at) : input_->save(out, at);
+    return save_below(out);
   }
   out.put(kWithOrders);
   run_->orders().save(out);
@@ -188,7 +212,9 @@ Status Consumer::save_input(StateWriter& out) const {
 
 Status Consumer::restore_input(StateReader& in) {
   half_restored_ = true;
-  SW_RETURN_IF_ERROR(input_->restore(in));
+  Status restored;
+  SW_RETURN_IF_ERROR(deep([&] { restored = input_->restore(in); }));
+  SW_RETURN_IF_ERROR(restored);
   half_restored_ = false;
   position_ = input_->position();
   return {};

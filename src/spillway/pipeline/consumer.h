@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -66,6 +67,7 @@ class Consumer {
   Status start_over();
   Status save_input(StateWriter& out) const;
   Status restore_input(StateReader& in);
+  Status deep(const std::function<void()>& body) const;
   void consider_working_ahead(std::int64_t took_ns, std::int64_t away_ns);
 
   std::shared_ptr<Run> run_;

@@ -22,6 +22,9 @@ using graph::Spec;
 using PlanPtr = std::shared_ptr<const Plan>;
 
 constexpr std::size_t kMostPlans = 8;
+// Steps of a function that another one is merged with: beyond them a chain of maps is several
+// functions, so that merging, planning and keeping them stays linear in its length.
+constexpr std::size_t kMostMerged = 256;
 // Rows whose images go through their chains together: the decoder works on a few at a time, and
 // the fewer calls there are the less often it has one left alone.
 constexpr std::int64_t kImagesTogether = 8;
@@ -92,6 +95,7 @@ class GraphFunction final : public Function {
     const auto* first = dynamic_cast<const GraphFunction*>(inner.get());
     if (first == nullptr || !merges() || !first->merges()) return nullptr;
     if (first->output_->components() != graph_->parameters().size()) return nullptr;
+    if (first->graph_->order().size() + graph_->order().size() > kMostMerged) return nullptr;
     const MutexLock lock(mutex_);
     if (FunctionPtr known = merged_.first.lock() == inner ? merged_.second : nullptr) return known;
     auto both =

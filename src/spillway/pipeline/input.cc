@@ -78,16 +78,26 @@ void Input::unread(Next given) {
 }
 
 Status Input::take_note() {
-  StateWriter writer;
-  OrderMarks orders;
+  StatePtr state;
   {
-    const OrderMarks::Taking here(below_->stage().run().orders(), orders);
-    SW_RETURN_IF_ERROR(below_->save(writer));
+    // Whoever noted the state of the operator above had this one noted, too.
+    const MutexLock lock(mutex_);
+    if (!notes_.empty() && notes_.back().position == pulled_) state = notes_.back().state;
   }
-  SW_RETURN_IF_ERROR(writer.status());
+  const bool noted = state != nullptr;
+  OrderMarks orders;
+  if (!noted) {
+    StateWriter writer;
+    {
+      const OrderMarks::Taking here(below_->stage().run().orders(), orders);
+      SW_RETURN_IF_ERROR(below_->save(writer));
+    }
+    SW_RETURN_IF_ERROR(writer.status());
+    state = std::move(writer).share();
+  }
   const MutexLock lock(mutex_);
-  const auto spacing = static_cast<std::int64_t>(writer.bytes().size() / kBytesPerPosition);
-  notes_.push_back({pulled_, std::move(writer).take(), std::move(orders)});
+  const auto spacing = static_cast<std::int64_t>(state->size() / kBytesPerPosition);
+  if (!noted) notes_.push_back({pulled_, std::move(state), std::move(orders)});
   if (notes_.size() > kMostNotes) {
     for (std::size_t i = 1; i + 1 < notes_.size(); ++i) {
       notes_.erase(notes_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -122,12 +132,16 @@ Status Input::save(StateWriter& out, std::int64_t position) const {
       return {};
     }
     if (position != position_) return internal_bug("checkpoint: position ", position, " forgotten");
-    out.put(-1);
     StateWriter below;
-    SW_RETURN_IF_ERROR(below_->save(below));
+    OrderMarks orders;
+    {
+      const OrderMarks::Taking here(below_->stage().run().orders(), orders);
+      SW_RETURN_IF_ERROR(below_->save(below));
+    }
     SW_RETURN_IF_ERROR(below.status());
-    out.put(below.bytes());
-    return {};
+    // A chain of stages that begins is noted once, not once for each of them.
+    notes_.push_back({position_, std::move(below).share(), std::move(orders)});
+    best = &notes_.back();
   }
   out.put(position - best->position);
   out.put(best->state);
@@ -137,7 +151,7 @@ Status Input::save(StateWriter& out, std::int64_t position) const {
 
 Status Input::restore(StateReader& in) {
   std::int64_t passed = 0;
-  std::string state;
+  std::string_view state;
   SW_RETURN_IF_ERROR(in.get_count(position_));
   SW_RETURN_IF_ERROR(in.get(passed));
   SW_RETURN_IF_ERROR(in.get(state));

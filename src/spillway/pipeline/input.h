@@ -65,7 +65,7 @@ class Input {
  private:
   struct Note {
     std::int64_t position;
-    std::string state;
+    StatePtr state;
     OrderMarks orders;  // keep what came behind it
   };
   Status take_note();
@@ -82,7 +82,7 @@ class Input {
   std::int64_t pulled_ = 0;  // positions pulled from below
   std::int64_t next_note_ = 0;
   mutable Mutex mutex_;
-  std::deque<Note> notes_ SW_GUARDED_BY(mutex_);
+  mutable std::deque<Note> notes_ SW_GUARDED_BY(mutex_);
   std::int64_t needed_ SW_GUARDED_BY(mutex_) = 0;
 };
 

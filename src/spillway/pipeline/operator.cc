@@ -188,40 +188,18 @@ bool is_fallible(const Node& node) {
   return !all_functions(node, [](const Function& f) { return !f.fallible(); });
 }
 
-bool is_pure(const Node& node) {
-  if (effects_of(node) != Effects::kNone || is_fallible(node)) return false;
-  for (const NodePtr& input : node.inputs()) {
-    if (!is_pure(*input)) return false;
-  }
-  return true;
-}
+bool is_pure(const Node& node) { return node.pure(); }
 
-bool may_overpull(const Node& node) {
-  const Effects effects = effects_of(node);
-  if (effects == Effects::kUserCode || effects == Effects::kSharedState) {
-    return false;
-  }
-  for (const NodePtr& input : node.inputs()) {
-    if (!may_overpull(*input)) return false;
-  }
-  return true;
-}
+bool may_overpull(const Node& node) { return node.overpullable(); }
 
 namespace {
 
-void collect_shared(const Node& node, std::vector<const Node*>& seen,
-                    std::vector<std::shared_ptr<SharedState>>& out) {
-  if (std::ranges::find(seen, &node) != seen.end()) return;
-  seen.push_back(&node);
-  for (const NodePtr& input : node.inputs()) collect_shared(*input, seen, out);
-  if (node.op().shared == nullptr) return;
-  if (auto state = node.op().shared(node)) out.push_back(std::move(state));
-}
-
-std::vector<std::shared_ptr<SharedState>> shared_states(const Node& node) {
-  std::vector<const Node*> seen;
+std::vector<std::shared_ptr<SharedState>> shared_states(const Node& root) {
   std::vector<std::shared_ptr<SharedState>> out;
-  collect_shared(node, seen, out);
+  for (const Node* node : inputs_first(root)) {
+    if (node->op().shared == nullptr) continue;
+    if (auto state = node->op().shared(*node)) out.push_back(std::move(state));
+  }
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "spillway/base/bytes.h"
 #include "spillway/pipeline/order_log.h"
@@ -13,6 +14,8 @@ namespace {
 constexpr std::size_t kMostEntries = 10'000;
 constexpr std::size_t kMoreOfSources = 1'000;  // that ended early: never lost among the others
 constexpr std::int64_t kMostWarnings = 100;
+constexpr std::size_t kBytesAnEntry = 2048;  // with the words of its error
+constexpr std::size_t kEntriesAtATime = 32;
 
 thread_local const AccountPtr* user_code_account = nullptr;
 
@@ -50,7 +53,7 @@ Result<std::shared_ptr<Run>> Run::open(NodePtr root, RunOptions options, Budget&
       run->options_.pipeline_name.empty() ? "pipeline" : run->options_.pipeline_name;
   run->account_ = budget.open_account(name, run->root_->line(), outer ? *outer : nullptr);
   run->orders_ = std::make_shared<OrderBook>(run->account_);
-  run->add_stages(run->root_);
+  run->add_stages();
   SW_RETURN_IF_ERROR(run->set_policies());
   SW_RETURN_IF_ERROR(run->reserve_floors());
   return run;
@@ -60,20 +63,25 @@ Run::~Run() {
   for (const StagePtr& stage : stages_) stage->account()->drop_floor();
 }
 
-void Run::add_stages(const NodePtr& node) {
-  if (by_node_.contains(node.get())) return;
-  for (const NodePtr& input : node->inputs()) add_stages(input);
-  std::string name = node->name().empty()
-                         ? std::string(node->op().name) + "#" + std::to_string(stages_.size())
-                         : node->name();
-  AccountPtr account = budget_.open_account(name, node->line(), account_);
-  account->set_stop(&stop_);
-  // R11: inside another pipeline's user code this one lives on that stage's guarantee.
-  if (const AccountPtr* outer = UserCodeScope::current()) account->borrow_from(*outer);
-  auto stage = std::make_shared<Stage>(*this, node, std::move(name), std::move(account),
-                                       stats_.emplace_back());
-  by_node_.emplace(node.get(), stage);
-  stages_.push_back(std::move(stage));
+void Run::add_stages() {
+  std::unordered_map<const Node*, NodePtr> owned{{root_.get(), root_}};
+  const std::vector<const Node*> nodes = inputs_first(*root_);
+  for (const Node* node : nodes) {
+    for (const NodePtr& input : node->inputs()) owned.emplace(input.get(), input);
+  }
+  for (const Node* node : nodes) {
+    std::string name = node->name().empty()
+                           ? std::string(node->op().name) + "#" + std::to_string(stages_.size())
+                           : node->name();
+    AccountPtr account = budget_.open_account(name, node->line(), account_);
+    account->set_stop(&stop_);
+    // R11: inside another pipeline's user code this one lives on that stage's guarantee.
+    if (const AccountPtr* outer = UserCodeScope::current()) account->borrow_from(*outer);
+    auto stage = std::make_shared<Stage>(*this, owned.at(node), std::move(name), std::move(account),
+                                         stats_.emplace_back());
+    by_node_.emplace(node, stage);
+    stages_.push_back(std::move(stage));
+  }
 }
 
 Status Run::set_policies() {
@@ -161,6 +169,18 @@ std::vector<const Run::Nested*> Run::nested() const {
   return out;
 }
 
+// The first entries always have room, later ones where nobody else needs it.
+bool Run::room_for_entry(bool always) {
+  const std::size_t paid = entries_paid_.bytes() / kBytesAnEntry;
+  if (entries_.size() < paid) return true;
+  constexpr std::size_t kMore = kEntriesAtATime * kBytesAnEntry;
+  std::optional<Reservation> more =
+      paid == 0 || always ? account_->owe(kMore) : account_->try_reserve(kMore);
+  if (!more) return false;
+  more->touch();
+  return entries_paid_.absorb(*more);
+}
+
 std::int64_t Run::record(AuditEntry entry, std::int64_t old) {
   // The element itself is not kept: it would hold its bytes until the end of the epoch.
   ErrorInfo info = entry.why.info();
@@ -174,6 +194,10 @@ std::int64_t Run::record(AuditEntry entry, std::int64_t old) {
   }
   const bool of_source = entry.outcome == "ended early";
   if (entries_.size() >= kMostEntries + (of_source ? kMoreOfSources : 0)) {
+    ++entries_lost_;
+    return -1;
+  }
+  if (!room_for_entry(of_source)) {
     ++entries_lost_;
     return -1;
   }

@@ -87,7 +87,8 @@ class Run : public std::enable_shared_from_this<Run> {
 
  private:
   Run(NodePtr root, RunOptions options, Budget& budget);
-  void add_stages(const NodePtr& node);
+  void add_stages();
+  bool room_for_entry(bool always) SW_REQUIRES(mutex_);
   Status set_policies();
   Status reserve_floors();
 
@@ -111,6 +112,7 @@ class Run : public std::enable_shared_from_this<Run> {
   std::unordered_map<std::string, std::shared_ptr<Quarantine>> quarantines_ SW_GUARDED_BY(mutex_);
   std::deque<Nested> nested_ SW_GUARDED_BY(mutex_);
   std::unordered_map<std::string_view, Nested*> nested_by_name_ SW_GUARDED_BY(mutex_);
+  Reservation entries_paid_ SW_GUARDED_BY(mutex_);
 };
 
 // Set while a thread runs user code for a stage: a pipeline opened there becomes its child (R11).

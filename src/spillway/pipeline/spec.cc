@@ -4,6 +4,7 @@
 #include <charconv>
 #include <sstream>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "spillway/base/bytes.h"
 #include "spillway/pipeline/operator.h"
@@ -121,9 +122,8 @@ Result<Inferred> infer(const Node& node) {
   return inferred;
 }
 
-std::uint64_t hash_of(const Node& node, std::unordered_map<const Node*, std::uint64_t>& seen,
-                      bool seeds = true) {
-  if (const auto it = seen.find(&node); it != seen.end()) return it->second;
+std::uint64_t hash_of(const Node& node,
+                      const std::unordered_map<const Node*, std::uint64_t>& inputs, bool seeds) {
   Fnv64 hash;
   hash.add(node.op().name);
   const ParamList& params = node.op().params;
@@ -133,9 +133,14 @@ std::uint64_t hash_of(const Node& node, std::unordered_map<const Node*, std::uin
     // As if none had been given.
     add_value(hash, params[i].seed && !seeds ? Value(std::int64_t{0}) : node.params()[i]);
   }
-  for (const NodePtr& input : node.inputs()) hash.add(hash_of(*input, seen, seeds));
-  seen.emplace(&node, hash.value());
+  for (const NodePtr& input : node.inputs()) hash.add(inputs.at(input.get()));
   return hash.value();
+}
+
+std::uint64_t hash_of_all(const Node& root, bool seeds) {
+  std::unordered_map<const Node*, std::uint64_t> hashes;
+  for (const Node* node : inputs_first(root)) hashes[node] = hash_of(*node, hashes, seeds);
+  return hashes[&root];
 }
 
 }  // namespace
@@ -171,7 +176,49 @@ Result<NodePtr> Node::make(const OperatorDef& op, std::vector<Value> params,
     return std::move(inferred).status();
   }
   node->inferred_ = std::move(inferred).value();
+  const Effects effects = effects_of(*node);
+  node->pure_ = effects == Effects::kNone && !is_fallible(*node);
+  node->overpullable_ = effects != Effects::kUserCode && effects != Effects::kSharedState;
+  for (const NodePtr& input : node->inputs_) {
+    node->pure_ &= input->pure_;
+    node->overpullable_ &= input->overpullable_;
+    node->depth_ = std::max(node->depth_, input->depth_ + 1);
+  }
   return NodePtr(node);
+}
+
+// One after the other: a chain that is let go as a whole must not need a stack as long as itself.
+Node::~Node() {
+  std::vector<NodePtr> gone = std::move(inputs_);
+  while (!gone.empty()) {
+    const NodePtr node = std::move(gone.back());
+    gone.pop_back();
+    if (node.use_count() > 1) continue;
+    // Nobody else can see it any more.
+    for (NodePtr& input : const_cast<Node&>(*node).inputs_) gone.push_back(std::move(input));
+    const_cast<Node&>(*node).inputs_.clear();
+  }
+}
+
+std::vector<const Node*> inputs_first(const Node& root) {
+  struct Frame {
+    const Node* node;
+    std::size_t next = 0;
+  };
+  std::vector<const Node*> order;
+  std::unordered_set<const Node*> seen{&root};
+  std::vector<Frame> stack{{&root}};
+  while (!stack.empty()) {
+    Frame& frame = stack.back();
+    if (frame.next == frame.node->inputs().size()) {
+      order.push_back(frame.node);
+      stack.pop_back();
+      continue;
+    }
+    const Node* input = frame.node->inputs()[frame.next++].get();
+    if (seen.insert(input).second) stack.push_back({input});
+  }
+  return order;
 }
 
 const Value& Node::param(std::string_view name) const {
@@ -234,22 +281,15 @@ std::vector<std::int64_t> Node::ints_param(std::string_view name) const {
   return out;
 }
 
-std::uint64_t Node::hash() const {
-  std::unordered_map<const Node*, std::uint64_t> seen;
-  return hash_of(*this, seen);
-}
+std::uint64_t Node::hash() const { return hash_of_all(*this, true); }
 
-std::uint64_t Node::hash_without_seeds() const {
-  std::unordered_map<const Node*, std::uint64_t> seen;
-  return hash_of(*this, seen, false);
-}
+std::uint64_t Node::hash_without_seeds() const { return hash_of_all(*this, false); }
 
 std::string Node::to_string() const {
   std::ostringstream text;
   std::unordered_map<const Node*, std::size_t> numbers;
-  const std::function<void(const Node&)> visit = [&](const Node& node) {
-    if (numbers.contains(&node)) return;
-    for (const NodePtr& input : node.inputs()) visit(*input);
+  for (const Node* each : inputs_first(*this)) {
+    const Node& node = *each;
     const std::size_t number = numbers.size();
     numbers.emplace(&node, number);
     text << node.op().name << '#' << number << '(';
@@ -271,8 +311,7 @@ std::string Node::to_string() const {
     text << ')';
     if (!node.line().empty()) text << "  # " << node.line();
     text << '\n';
-  };
-  visit(*this);
+  }
   return text.str();
 }
 

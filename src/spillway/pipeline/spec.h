@@ -63,6 +63,16 @@ class Node {
     return std::static_pointer_cast<T>(shared_);
   }
 
+  // Of the longest way to a source: a source has 1.
+  std::int64_t depth() const { return depth_; }
+  // Over the whole subtree: see is_pure() and may_overpull().
+  bool pure() const { return pure_; }
+  bool overpullable() const { return overpullable_; }
+
+  ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
   // Operator names, semantic parameters, inputs and code of functions; equal for equal pipelines
   // built separately, in Python or C++, on any machine.
   std::uint64_t hash() const;
@@ -79,9 +89,16 @@ class Node {
   std::string line_;
   std::string name_;
   Inferred inferred_;
+  std::int64_t depth_ = 1;
+  bool pure_ = false;
+  bool overpullable_ = false;
   mutable Mutex shared_mutex_;
   mutable std::shared_ptr<void> shared_ SW_GUARDED_BY(shared_mutex_);
 };
+
+// The nodes of a pipeline, each once, inputs before those that use them. Never recurses: a pipeline
+// may be thousands of stages long.
+std::vector<const Node*> inputs_first(const Node& root);
 
 // A dataset as a component of an element.
 class DatasetValue final : public Variant {

@@ -90,23 +90,17 @@ Result<Value> value_from_json(const Json& json, const FunctionLookup& functions)
 Result<std::string> to_json(const Node& root) {
   Json nodes = Json::array();
   std::unordered_map<const Node*, std::size_t> numbers;
-  Status failed;
-  const std::function<void(const Node&)> visit = [&](const Node& node) {
-    if (numbers.contains(&node) || !failed.ok()) return;
-    for (const NodePtr& input : node.inputs()) visit(*input);
+  for (const Node* each : inputs_first(root)) {
+    const Node& node = *each;
     Json inputs = Json::array();
     for (const NodePtr& input : node.inputs()) inputs.push_back(numbers[input.get()]);
     Json params = Json::object();
     for (std::size_t i = 0; i < node.op().params.size(); ++i) {
       const std::string name(node.op().params[i].name);
-      auto value =
-          value_to_json(node.params()[i], std::string(node.op().name) + "." + name +
-                                              (node.line().empty() ? "" : " at " + node.line()));
-      if (!value.ok()) {
-        failed = std::move(value).status();
-        return;
-      }
-      if (!value.value().is_null()) params[name] = std::move(value).value();
+      SW_ASSIGN(Json value, value_to_json(node.params()[i],
+                                          std::string(node.op().name) + "." + name +
+                                              (node.line().empty() ? "" : " at " + node.line())));
+      if (!value.is_null()) params[name] = std::move(value);
     }
     numbers.emplace(&node, nodes.size());
     nodes.push_back({{"op", node.op().name},
@@ -114,9 +108,7 @@ Result<std::string> to_json(const Node& root) {
                      {"inputs", std::move(inputs)},
                      {"line", node.line()},
                      {"name", node.name()}});
-  };
-  visit(root);
-  if (!failed.ok()) return failed;
+  }
   return Json{{"spillway", kVersion}, {"nodes", std::move(nodes)}}.dump(
       1, ' ', true, Json::error_handler_t::replace);
 }

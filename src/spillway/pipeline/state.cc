@@ -1,5 +1,7 @@
 #include "spillway/pipeline/state.h"
 
+#include <utility>
+
 #include "spillway/base/bytes.h"
 #include "spillway/tensor/chunk.h"
 
@@ -28,6 +30,63 @@ void StateWriter::put(std::int64_t value) {
 void StateWriter::put(std::string_view bytes) {
   put(static_cast<std::int64_t>(bytes.size()));
   bytes_.append(bytes);
+}
+
+void StateWriter::put(const StatePtr& state) {
+  put(static_cast<std::int64_t>(state->size()));
+  size_before_ += bytes_.size() + state->size();
+  before_.push_back({std::exchange(bytes_, std::string()), state});
+}
+
+StatePtr StateWriter::share() && {
+  auto out = std::make_shared<StateBytes>();
+  out->pieces_ = std::move(before_);
+  out->size_ = size_before_ + bytes_.size();
+  out->pieces_.push_back({std::move(bytes_), nullptr});
+  return out;
+}
+
+const std::string& StateWriter::bytes() const {
+  if (before_.empty()) return bytes_;
+  StateWriter copy = *this;
+  return flat_ = std::move(copy).share()->flat();
+}
+
+std::string StateBytes::flat() const {
+  struct Frame {
+    const StateBytes* state;
+    std::size_t next = 0;
+  };
+  std::string out;
+  out.reserve(size_);
+  std::vector<Frame> stack{{this}};
+  while (!stack.empty()) {
+    Frame& frame = stack.back();
+    if (frame.next == frame.state->pieces_.size()) {
+      stack.pop_back();
+      continue;
+    }
+    const Piece& piece = frame.state->pieces_[frame.next++];
+    out += piece.own;
+    if (piece.nested != nullptr) stack.push_back({piece.nested.get()});
+  }
+  return out;
+}
+
+// One after the other: states may be nested as deep as a pipeline is long.
+StateBytes::~StateBytes() {
+  std::vector<StatePtr> gone;
+  const auto take = [&](std::vector<Piece>& pieces) {
+    for (Piece& piece : pieces) {
+      if (piece.nested != nullptr) gone.push_back(std::move(piece.nested));
+    }
+  };
+  take(pieces_);
+  while (!gone.empty()) {
+    const StatePtr state = std::move(gone.back());
+    gone.pop_back();
+    if (state.use_count() == 1) take(const_cast<StateBytes&>(*state).pieces_);
+  }
 }
 
 void StateWriter::put_values(std::span<const Tensor> values) {
@@ -80,10 +139,17 @@ Status StateReader::get_count(std::int64_t& value, std::int64_t most) {
 }
 
 Status StateReader::get(std::string& value) {
+  std::string_view bytes;
+  SW_RETURN_IF_ERROR(get(bytes));
+  value.assign(bytes);
+  return {};
+}
+
+Status StateReader::get(std::string_view& value) {
   std::int64_t size = 0;
   SW_RETURN_IF_ERROR(get(size));
   if (size < 0 || static_cast<std::size_t>(size) > bytes_.size()) return truncated();
-  value.assign(bytes_.substr(0, static_cast<std::size_t>(size)));
+  value = bytes_.substr(0, static_cast<std::size_t>(size));
   bytes_.remove_prefix(static_cast<std::size_t>(size));
   return {};
 }
