@@ -1,7 +1,9 @@
 #include "spillway/graph/plan.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "spillway/base/clock.h"
 #include "spillway/base/interrupt.h"
@@ -13,6 +15,7 @@
 namespace spillway::graph {
 namespace {
 
+constexpr std::size_t kSmallRoom = 32 * 1024;   // bytes
 constexpr std::size_t kTileBytes = 512 * 1024;  // what passes between steps stays in L2
 // Work on fewer items than this is not worth a second thread; more is handed out in such pieces.
 constexpr std::int64_t kPiece = std::int64_t{1} << 16;
@@ -50,6 +53,32 @@ class SegmentSink final : public Fused::Sink {
   const Fold::Way& way_;
   std::byte* const acc_;
 };
+
+// What a small run passes between its steps lies in memory that its thread keeps, part of the
+// process's base: taken from malloc() and given back by the million, between objects that stay, it
+// would leave the heap full of holes. Runs may be nested.
+struct SmallRoom {
+  SmallRoom() = default;
+  SmallRoom(const SmallRoom&) = delete;
+  SmallRoom& operator=(const SmallRoom&) = delete;
+  ~SmallRoom() { std::free(data); }
+  std::byte* data = nullptr;
+  bool taken = false;
+};
+thread_local SmallRoom small_room;
+
+Result<Buffer> room_for(const Plan::Request& request, std::size_t bytes) {
+  if (bytes > kSmallRoom || small_room.taken) {
+    return Buffer::allocate(request.account, bytes, request.ask);
+  }
+  if (small_room.data == nullptr) {
+    small_room.data = static_cast<std::byte*>(std::aligned_alloc(Buffer::kAlignment, kSmallRoom));
+    if (small_room.data == nullptr) return out_of_resource("the system refused 32.0 KiB");
+  }
+  small_room.taken = true;
+  const std::shared_ptr<void> given_back(&small_room, [](void*) { small_room.taken = false; });
+  return Buffer::adopt(small_room.data, bytes, given_back);
+}
 
 }  // namespace
 
@@ -435,7 +464,7 @@ Plan::Outcome Plan::run(const Request& request) const {
   const std::size_t arena_bytes = arena_row_ * static_cast<std::size_t>(running.tile);
   running.width = steps_.empty() ? 1 : parallel_width();
   const std::size_t scratch = scratch_ * static_cast<std::size_t>(running.width);
-  auto room = Buffer::allocate(request.account, arena_bytes + scratch + 64, request.ask);
+  auto room = room_for(request, arena_bytes + scratch + 64);
   if (!room.ok()) return give_up(std::move(room).status());
   Buffer buffer = std::move(room).value();
   running.arena = buffer.data();

@@ -7,6 +7,7 @@
 
 #include "spillway/pipeline/row_store.h"
 #include "spillway/pipeline/spec.h"
+#include "spillway/pipeline/spilled_list.h"
 
 namespace spillway {
 
@@ -37,7 +38,7 @@ class HeldBlock {
   std::int64_t rows_ = 0;
   Chunk kept_;  // or:
   std::shared_ptr<RowStore> store_;
-  std::vector<RowStore::Slot> slots_;
+  std::unique_ptr<LongList<RowStore::Slot>> slots_;
   StructurePtr structure_;
   Origins origins_;  // added rows: of the first
   std::int64_t weight_ = 0;

@@ -3,23 +3,24 @@
 #include "spillway/pipeline/cache_store.h"
 #include "spillway/pipeline/row_store.h"
 #include "spillway/pipeline/run.h"
+#include "spillway/pipeline/spilled_list.h"
 
 namespace spillway {
 namespace {
 
 struct Rows {
   Rows(AccountPtr account, Budget& budget, std::string began)
-      : store(account, budget, spilled), payer(std::move(account)), start(std::move(began)) {}
+      : store(account, budget, spilled),
+        slots(std::move(account), budget, spilled),
+        start(std::move(began)) {}
 
   // The node keeps the rows, and a stage keeps its node: the rows must not keep a stage.
   void report(StageStats& stats) const { stats.spilled_bytes += spilled->exchange(0); }
 
   const LazySpill::Counter spilled = std::make_shared<std::atomic<std::int64_t>>(0);
   RowStore store;
-  const AccountPtr payer;
+  SpilledList<RowStore::Slot> slots;
   const std::string start;
-  std::vector<RowStore::Slot> slots;
-  Reservation slots_paid;
   StructurePtr structure;
   std::size_t bytes = 0;
   // Readers may not be in the store while it is dropped.
@@ -59,18 +60,23 @@ class MemorySource final : public CacheSource {
 
  private:
   Next read_kept(std::int64_t row, const Demand& demand) {
-    const auto count = static_cast<std::int64_t>(rows_->slots.size());
+    const std::int64_t count = rows_->slots.end();
     if (row >= count) return end_of_data();
     const auto each = static_cast<std::int64_t>(rows_->bytes) / count + 1;
     const std::int64_t most =
         std::min(std::max<std::int64_t>(
                      1, std::min(static_cast<std::int64_t>(demand.bytes) / each, demand.rows)),
                  count - row);
-    const auto slots = std::span(rows_->slots).subspan(static_cast<std::size_t>(row));
+    std::vector<RowStore::Slot> wanted;
+    wanted.reserve(static_cast<std::size_t>(most));
+    for (std::int64_t i = 0; i < most; ++i) {
+      SW_ASSIGN(const RowStore::Slot slot, rows_->slots.read(row + i));
+      wanted.push_back(slot);
+    }
+    const std::span<const RowStore::Slot> slots(wanted);
     const AccountPtr& payer = stage_->account();
-    auto chunk =
-        rows_->store.peek_rows(rows_->structure, slots.first(static_cast<std::size_t>(most)),
-                               most > 1 ? Buffer::Ask::kOptional : Buffer::Ask::kRequired, payer);
+    auto chunk = rows_->store.peek_rows(
+        rows_->structure, slots, most > 1 ? Buffer::Ask::kOptional : Buffer::Ask::kRequired, payer);
     // Too much at a time? One row is all that must fit.
     if (!chunk.ok() && most > 1) {
       chunk =
@@ -94,13 +100,11 @@ class MemorySink final : public CacheSink {
     auto put = rows_->store.put(rows, row);
     rows_->report(stage_->stats());
     SW_ASSIGN(const RowStore::Slot slot, std::move(put));
-    rows_->slots.push_back(slot);
-    rows_->bytes += rows.footprint() / static_cast<std::size_t>(rows.rows());
-    const std::size_t index = rows_->slots.capacity() * sizeof slot;
-    if (index > rows_->slots_paid.bytes()) {
-      // Eight bytes a row stay in memory whatever is spilled: charged where there is room.
-      if (auto paid = rows_->payer->try_reserve(index)) rows_->slots_paid = std::move(*paid);
+    if (Status listed = rows_->slots.append(slot); !listed.ok()) {
+      rows_->store.erase(slot);
+      return listed;
     }
+    rows_->bytes += rows.footprint() / static_cast<std::size_t>(rows.rows());
     return {};
   }
   // The first pass to finish fills the cache; the rows of another are let go.
@@ -162,11 +166,7 @@ class MemoryCache final : public CacheStore {
     if (!rows.dropped && rows.readers == 0 && rows.store.bytes_on_disk() == 0) {
       freed = rows.store.drop_all();
       rows.dropped = freed > 0;
-      if (rows.dropped) {
-        freed += rows.slots_paid.bytes();
-        rows.slots = {};
-        rows.slots_paid.release();
-      }
+      if (rows.dropped) rows.slots.clear();
     }
     rows.mutex.unlock();
     return freed;

@@ -45,7 +45,8 @@ std::size_t RowPages::clear() {
     kind.open.clear();
     kind.pages = 0;
   }
-  pages_.clear();
+  std::vector<Page>().swap(pages_);
+  pages_paid_.release();
   unused_.clear();
   resident_.clear();
   window_.reset();
@@ -102,6 +103,14 @@ Result<Buffer> RowPages::memory_for(std::size_t record, std::size_t bytes) {
 
 std::uint32_t RowPages::new_page() {
   if (unused_.empty()) {
+    if (pages_.size() == pages_.capacity()) {
+      pages_.reserve(std::max<std::size_t>(8, 2 * pages_.size()));
+      // With its checksums and its places in the lists.
+      constexpr std::size_t kEach = sizeof(Page) + kPage / kPart * sizeof(std::uint32_t) + 48;
+      Reservation more = account_->owe(pages_.capacity() * kEach - pages_paid_.bytes());
+      more.touch();
+      pages_paid_.absorb(more);
+    }
     pages_.emplace_back();
     return static_cast<std::uint32_t>(pages_.size() - 1);
   }

@@ -92,6 +92,7 @@ class RowPages {
   std::vector<Kind> kinds_;
   std::map<std::size_t, std::size_t> kind_by_size_;
   std::vector<Page> pages_;
+  Reservation pages_paid_;               // for what is known of each
   std::vector<std::uint32_t> unused_;    // ids of pages that are gone
   std::vector<std::uint32_t> resident_;  // in memory, oldest first
   // The parts last read, [begin, end) of one page: records read in order cost one read a page.

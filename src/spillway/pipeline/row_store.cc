@@ -33,6 +33,48 @@ bool shared_by_others(const Tensor& t) {
          (t.dtype() == DType::kString && t.string_offsets().use_count() > 1);
 }
 
+// Datasets that a scope is nested in.
+std::int64_t levels_of(const OriginScope* scope) {
+  std::int64_t levels = 0;
+  for (; scope != nullptr && scope->outer.scope != nullptr; scope = scope->outer.scope.get()) {
+    ++levels;
+  }
+  return levels;
+}
+
+// Whether two nested scopes differ at most in the elements they were made from.
+bool alike(const OriginScope& a, const OriginScope& b) {
+  if (&a == &b) return true;
+  if (a.epoch != b.epoch || a.outer.weight != b.outer.weight) return false;
+  if (a.source != b.source || a.file != b.file) return false;
+  if (a.outer.scope == b.outer.scope) return true;
+  // Scopes of sources are told apart by themselves.
+  return a.outer.scope != nullptr && b.outer.scope != nullptr &&
+         a.outer.scope->outer.scope != nullptr && b.outer.scope->outer.scope != nullptr &&
+         alike(*a.outer.scope, *b.outer.scope);
+}
+
+// Equal for those alike, and for no others.
+std::string key_of(const OriginScope& scope, std::int64_t weight) {
+  std::string key = std::to_string(weight);
+  const OriginScope* at = &scope;
+  for (; at->outer.scope != nullptr; at = at->outer.scope.get()) {
+    key += '|' + std::to_string(at->epoch) + ',' + std::to_string(at->outer.weight) + ',' +
+           std::to_string(at->source.size()) + at->source + std::to_string(at->file.size()) +
+           at->file;
+  }
+  return key + '|' + std::to_string(reinterpret_cast<std::uintptr_t>(at));
+}
+
+// `like`, made from other elements.
+ScopePtr nested_in(const OriginScope& like, std::span<const std::int64_t> ordinals) {
+  if (ordinals.empty()) return nullptr;
+  OriginScope scope = like;
+  scope.outer.ordinal = ordinals[0];
+  if (ordinals.size() > 1) scope.outer.scope = nested_in(*like.outer.scope, ordinals.subspan(1));
+  return std::make_shared<const OriginScope>(std::move(scope));
+}
+
 std::size_t charged(const Tensor& t) {
   return t.buffer()->charged() + (t.dtype() == DType::kString ? t.string_offsets()->charged() : 0);
 }
@@ -130,6 +172,11 @@ void RowStore::fill(std::byte* to, const Packed& row, const Origin& origin) {
                       own ? static_cast<std::uint32_t>(row.length) : kInLayout};
   std::memcpy(to, &header, sizeof header);
   to += sizeof header;
+  const OriginScope* scope = origin.scope.get();
+  for (; scope != nullptr && scope->outer.scope != nullptr; scope = scope->outer.scope.get()) {
+    std::memcpy(to, &scope->outer.ordinal, sizeof scope->outer.ordinal);
+    to += sizeof scope->outer.ordinal;
+  }
   if (own && row.length > 0) std::memcpy(to, row.own.data(), row.length);
   for (const auto& piece : row.pieces) {
     if (!piece.empty()) std::memcpy(to, piece.data(), piece.size());
@@ -139,11 +186,13 @@ void RowStore::fill(std::byte* to, const Packed& row, const Origin& origin) {
 
 Result<RowStore::Slot> RowStore::put_packed(const Packed& row, const Origin& origin) {
   listen();
+  const std::size_t record =
+      row.record + static_cast<std::size_t>(levels_of(origin.scope.get())) * sizeof(std::int64_t);
   for (bool asked = false;; asked = true) {
     Status full;
     {
       const MutexLock lock(mutex_);
-      const std::size_t kind = pages_.kind_of(row.record);
+      const std::size_t kind = pages_.kind_of(record);
       Slot slot = 0;
       std::byte* to = pages_.claim(kind, slot);
       if (to == nullptr) {
@@ -157,7 +206,7 @@ Result<RowStore::Slot> RowStore::put_packed(const Packed& row, const Origin& ori
       }
     }
     // Our own rows cannot go to disk: others may have something to give. Not under our lock.
-    if (asked || budget_.reclaim(row.record) == 0) return full;
+    if (asked || budget_.reclaim(record) == 0) return full;
   }
 }
 
@@ -209,6 +258,7 @@ RowStore::Slot RowStore::add_large(Large large) {
     large_[at] = std::move(large);
   } else {
     large_.push_back(std::move(large));
+    pay();
   }
   ++rows_;
   return static_cast<Slot>(at) | kLargeBit;
@@ -217,36 +267,74 @@ RowStore::Slot RowStore::add_large(Large large) {
 // ---- Origins
 
 std::uint32_t RowStore::scope_id(const Origin& origin) {
-  if (last_scope_ < scopes_.size() && scopes_[last_scope_].uses > 0 &&
-      scopes_[last_scope_].scope == origin.scope && scopes_[last_scope_].weight == origin.weight) {
-    ++scopes_[last_scope_].uses;
-    return last_scope_;
+  const std::int64_t levels = levels_of(origin.scope.get());
+  if (last_scope_ < scopes_.size()) {
+    Scope& last = scopes_[last_scope_];
+    const bool same = last.scope == origin.scope ||
+                      (levels > 0 && last.levels == levels && alike(*last.scope, *origin.scope));
+    if (last.uses > 0 && same && last.weight == origin.weight) {
+      ++last.uses;
+      return last_scope_;
+    }
   }
-  const auto [it, fresh] = scope_ids_.try_emplace({origin.scope.get(), origin.weight}, 0);
+  std::uint32_t* id = nullptr;
+  bool fresh = false;
+  if (levels > 0) {
+    const auto [it, added] = nested_ids_.try_emplace(key_of(*origin.scope, origin.weight), 0);
+    id = &it->second;
+    fresh = added;
+  } else {
+    const auto [it, added] = scope_ids_.try_emplace({origin.scope.get(), origin.weight}, 0);
+    id = &it->second;
+    fresh = added;
+  }
   if (fresh) {
     if (free_scopes_.empty()) {
-      it->second = static_cast<std::uint32_t>(scopes_.size());
+      *id = static_cast<std::uint32_t>(scopes_.size());
       scopes_.emplace_back();
+      pay();
     } else {
-      it->second = free_scopes_.back();
+      *id = free_scopes_.back();
       free_scopes_.pop_back();
     }
-    scopes_[it->second] = {origin.scope, origin.weight, 0};
+    scopes_[*id] = {origin.scope, origin.weight, 0, levels};
   }
-  last_scope_ = it->second;
+  last_scope_ = *id;
   ++scopes_[last_scope_].uses;
   return last_scope_;
 }
 
-Origin RowStore::origin_of(std::uint32_t scope_id, std::int64_t ordinal) const {
-  const Scope& scope = scopes_[scope_id];
-  return {scope.scope, ordinal, scope.weight};
+RowStore::Labelled RowStore::labelled(const std::byte* record) {
+  const Header header = header_of(record);
+  record += sizeof header;
+  const Scope& scope = scopes_[header.scope];
+  const auto levels = static_cast<std::size_t>(scope.levels);
+  if (levels == 0) return {header, {scope.scope, header.ordinal, scope.weight}, record};
+  std::vector<std::int64_t> ordinals(levels);
+  std::memcpy(ordinals.data(), record, levels * sizeof(std::int64_t));
+  if (made_ == nullptr || made_for_ != header.scope || made_from_ != ordinals) {
+    made_ = nested_in(*scope.scope, ordinals);
+    made_for_ = header.scope;
+    made_from_ = std::move(ordinals);
+  }
+  return {header, {made_, header.ordinal, scope.weight}, record + levels * sizeof(std::int64_t)};
 }
 
 RowStore::Header RowStore::header_of(const std::byte* record) {
   Header header;
   std::memcpy(&header, record, sizeof header);
   return header;
+}
+
+// What stays in memory of large rows on disk, and of scopes.
+void RowStore::pay() {
+  constexpr std::size_t kALargeRow = 384;
+  constexpr std::size_t kAScope = 384;
+  const std::size_t bytes = large_.size() * kALargeRow + scopes_.size() * kAScope;
+  if (bytes <= paid_.bytes() || large_.size() + scopes_.size() <= 64) return;
+  Reservation more = account_->owe(bytes + bytes / 2 - paid_.bytes());
+  more.touch();
+  paid_.absorb(more);
 }
 
 // ---- Taking
@@ -267,7 +355,12 @@ void RowStore::free_slot(Slot slot, std::optional<std::uint32_t> scope_id) {
   if (!scope_id) return;
   Scope& scope = scopes_[*scope_id];
   if (--scope.uses > 0) return;
-  scope_ids_.erase({scope.scope.get(), scope.weight});
+  if (scope.levels > 0) {
+    nested_ids_.erase(key_of(*scope.scope, scope.weight));
+    if (made_for_ == *scope_id) made_ = nullptr;
+  } else {
+    scope_ids_.erase({scope.scope.get(), scope.weight});
+  }
   scope = Scope();
   free_scopes_.push_back(*scope_id);
 }
@@ -294,9 +387,10 @@ Result<Row> RowStore::get(Slot slot, Buffer::Ask ask, const AccountPtr& payer, b
       if (remove) free_slot(slot, std::nullopt);
       return std::move(record).status();
     }
-    header = header_of(record.value());
-    row.origin = origin_of(header.scope, header.ordinal);
-    const std::byte* from = record.value() + sizeof header;
+    Labelled found = labelled(record.value());
+    header = found.header;
+    row.origin = std::move(found.origin);
+    const std::byte* from = found.row;
     bytes.assign(from, from + (header.length == kInLayout ? layout_bytes_ : header.length));
   }
   if (header.length != kInLayout) {
@@ -349,8 +443,8 @@ Result<std::optional<Chunk>> RowStore::get_blocks(const StructurePtr& structure,
               make_tensor(payer, component.dtype, component.shape.with_leading(rows), ask));
     blocks.push_back(std::move(block));
   }
-  std::vector<Header> headers;
-  headers.reserve(slots.size());
+  std::vector<Labelled> rows_found;
+  rows_found.reserve(slots.size());
   Origins origins;
   {
     const MutexLock lock(mutex_);
@@ -360,18 +454,20 @@ Result<std::optional<Chunk>> RowStore::get_blocks(const StructurePtr& structure,
         if (remove && slots.size() == 1) free_slot(slots[i], std::nullopt);
         return std::move(record).status();
       }
-      headers.push_back(header_of(record.value()));
-      if (headers.back().length != kInLayout) return std::optional<Chunk>();
-      const std::byte* from = record.value() + sizeof(Header);
+      rows_found.push_back(labelled(record.value()));
+      if (rows_found.back().header.length != kInLayout) return std::optional<Chunk>();
+      const std::byte* from = rows_found.back().row;
       for (std::size_t c = 0; c < layout_.size(); ++c) {
         const std::size_t bytes = layout_[c].bytes;
         if (bytes > 0) std::memcpy(blocks[c].mutable_data() + i * bytes, from, bytes);
         from += bytes;
       }
     }
-    origins = origins_of(headers);
+    origins = origins_of(rows_found);
     if (remove) {
-      for (std::size_t i = 0; i < slots.size(); ++i) free_slot(slots[i], headers[i].scope);
+      for (std::size_t i = 0; i < slots.size(); ++i) {
+        free_slot(slots[i], rows_found[i].header.scope);
+      }
     }
   }
   std::vector<Column> columns;
@@ -382,21 +478,20 @@ Result<std::optional<Chunk>> RowStore::get_blocks(const StructurePtr& structure,
   return std::optional<Chunk>(Chunk(structure, rows, std::move(columns), std::move(origins)));
 }
 
-Origins RowStore::origins_of(std::span<const Header> headers) const {
-  const Scope& first = scopes_[headers[0].scope];
-  const bool one_scope =
-      first.weight == 1 && std::ranges::all_of(headers, [&](const Header& header) {
-        return header.scope == headers[0].scope;
-      });
+Origins RowStore::origins_of(std::span<const Labelled> rows) const {
+  const ScopePtr& first = rows[0].origin.scope;
+  const bool one_scope = std::ranges::all_of(rows, [&](const Labelled& row) {
+    return row.origin.scope == first && row.origin.weight == 1;
+  });
   if (one_scope) {
     std::vector<std::int64_t> ordinals;
-    ordinals.reserve(headers.size());
-    for (const Header& header : headers) ordinals.push_back(header.ordinal);
-    return Origins::scattered(first.scope, std::move(ordinals));
+    ordinals.reserve(rows.size());
+    for (const Labelled& row : rows) ordinals.push_back(row.origin.ordinal);
+    return Origins::scattered(first, std::move(ordinals));
   }
   std::vector<Origin> each;
-  each.reserve(headers.size());
-  for (const Header& header : headers) each.push_back(origin_of(header.scope, header.ordinal));
+  each.reserve(rows.size());
+  for (const Labelled& row : rows) each.push_back(row.origin);
   return Origins::column(std::move(each));
 }
 
@@ -540,6 +635,9 @@ std::size_t RowStore::drop_all() {
   scopes_.clear();
   free_scopes_.clear();
   scope_ids_.clear();
+  nested_ids_.clear();
+  made_ = nullptr;
+  paid_.release();
   rows_ = 0;
   mutex_.unlock();
   return freed;

@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -95,10 +97,14 @@ class RowStore {
     Origin origin;
     bool plain = true;  // may be written
   };
-  struct Scope {  // what origins share, counted
+  // What origins share, counted. Rows of nested datasets have a scope for each of them, which may
+  // be as many as rows: those that differ only in the elements they were made from count as one,
+  // and the record names these elements, innermost first.
+  struct Scope {
     ScopePtr scope;
     std::int64_t weight = 1;
     std::int64_t uses = 0;
+    std::int64_t levels = 0;  // elements that the record names
   };
   // What goes into a record: pieces of the usual layout, or the row's own description.
   struct Packed {
@@ -124,10 +130,17 @@ class RowStore {
   void fill(std::byte* to, const Packed& row, const Origin& origin) SW_REQUIRES(mutex_);
   void free_slot(Slot slot, std::optional<std::uint32_t> scope) SW_REQUIRES(mutex_);
   std::uint32_t scope_id(const Origin& origin) SW_REQUIRES(mutex_);
-  Origin origin_of(std::uint32_t scope, std::int64_t ordinal) const SW_REQUIRES(mutex_);
-  Origins origins_of(std::span<const Header> headers) const SW_REQUIRES(mutex_);
+  // What a record says of its row, and where the row begins in it.
+  struct Labelled {
+    Header header;
+    Origin origin;
+    const std::byte* row;
+  };
+  Labelled labelled(const std::byte* record) SW_REQUIRES(mutex_);
+  Origins origins_of(std::span<const Labelled> rows) const SW_REQUIRES(mutex_);
   static Header header_of(const std::byte* record);
   std::size_t layout_record() const { return (sizeof(Header) + layout_bytes_ + 7) / 8 * 8; }
+  void pay() SW_REQUIRES(mutex_);
   Status write_large(Large& large) SW_REQUIRES(mutex_);
   std::size_t spill_locked(std::size_t wanted) SW_REQUIRES(mutex_);
   void listen();
@@ -147,7 +160,13 @@ class RowStore {
   std::vector<std::uint32_t> free_scopes_ SW_GUARDED_BY(mutex_);
   std::map<std::pair<const OriginScope*, std::int64_t>, std::uint32_t> scope_ids_
       SW_GUARDED_BY(mutex_);
+  std::unordered_map<std::string, std::uint32_t> nested_ids_ SW_GUARDED_BY(mutex_);
   std::uint32_t last_scope_ SW_GUARDED_BY(mutex_) = 0;
+  // The nested scope made last for a row that came back.
+  std::uint32_t made_for_ SW_GUARDED_BY(mutex_) = 0;
+  std::vector<std::int64_t> made_from_ SW_GUARDED_BY(mutex_);
+  ScopePtr made_ SW_GUARDED_BY(mutex_);
+  Reservation paid_ SW_GUARDED_BY(mutex_);  // for large_ and scopes_
   std::int64_t rows_ SW_GUARDED_BY(mutex_) = 0;
   std::atomic<bool> listening_{false};
   Budget::Registration pressure_;  // last: no call comes in once it is gone

@@ -66,23 +66,6 @@ class Ring {
     --size_;
     return out;
   }
-  // The i-th in the order of the ring. Valid until the next push.
-  T& operator[](std::uint64_t i) {
-    const std::uint64_t at = head_ + i;
-    return items_[at >= capacity_ ? at - capacity_ : at];
-  }
-  const T& operator[](std::uint64_t i) const { return const_cast<Ring&>(*this)[i]; }
-  // No more places than it has items: for a buffer that found no room.
-  void shrink_to_fit() {
-    std::vector<T> rest;
-    rest.reserve(size_);
-    for (std::uint64_t i = 0; i < size_; ++i) rest.push_back((*this)[i]);
-    items_ = std::move(rest);
-    head_ = 0;
-    capacity_ = std::max<std::uint64_t>(size_, 1);
-  }
-  std::uint64_t capacity() const { return capacity_; }
-  std::size_t bytes() const { return items_.capacity() * sizeof(T); }
   // Room for as many, made once.
   void reserve(std::size_t items) { items_.reserve(items); }
 
@@ -116,16 +99,5 @@ struct ShuffleProgress {
   void save(StateWriter& out) const;
   Status restore(StateReader& in);
 };
-
-// Runs the first `emitted` steps again. What enters the k-th time is make(k).
-template <class T, class Make>
-void replay(Ring<T>& ring, PhiloxStream& random, std::int64_t emitted, std::int64_t pushed,
-            Make&& make) {
-  std::int64_t next = 0;
-  for (std::int64_t step = 0; step <= emitted; ++step) {
-    while (next < pushed && !ring.full()) ring.push(make(next++));
-    if (step < emitted) ring.pop(random);
-  }
-}
 
 }  // namespace spillway

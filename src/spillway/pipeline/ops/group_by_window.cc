@@ -5,6 +5,7 @@
 #include "spillway/pipeline/call.h"
 #include "spillway/pipeline/held_rows.h"
 #include "spillway/pipeline/input.h"
+#include "spillway/pipeline/run.h"
 
 namespace spillway {
 namespace {
@@ -53,15 +54,21 @@ Result<Inferred> infer(const Node& node) {
 // Rows of one key that wait for their window to be full. Positions are the rows' in the input.
 struct Group {
   std::shared_ptr<HeldBlock> rows;
-  std::vector<std::int64_t> positions;
+  std::unique_ptr<LongList<std::int64_t>> positions;
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  std::vector<std::int64_t> restored;  // positions that a checkpoint names
+
+  std::int64_t size() const { return positions == nullptr ? 0 : positions->size(); }
 };
 
-void put_positions(StateWriter& out, const Group& group, std::int64_t from) {
-  out.put(static_cast<std::int64_t>(group.positions.size()));
-  for (const std::int64_t position : group.positions) {
+Status put_positions(StateWriter& out, const Group& group, std::int64_t from) {
+  out.put(group.size());
+  if (group.positions == nullptr) return {};
+  return group.positions->each([&](std::int64_t position) {
     out.put(position - from);
     from = position;
-  }
+  });
 }
 
 Status get_positions(StateReader& in, std::vector<std::int64_t>& positions) {
@@ -75,6 +82,8 @@ Status get_positions(StateReader& in, std::vector<std::int64_t>& positions) {
   }
   return {};
 }
+
+constexpr std::size_t kBytesAKey = 64;  // in a map
 
 // A full window is reduced and drained before more is read; what is left at the end follows in the
 // order of the keys. A group whose reduce_func fails is given up, so that the next one's turn
@@ -129,11 +138,11 @@ class GroupByWindowIterator final : public Iterator {
     out.put(current_key_);
     out.put(refused_ ? 1 : 0);
     out.put(refused_.value_or(0));
-    put_positions(out, current_, oldest);
+    SW_RETURN_IF_ERROR(put_positions(out, current_, oldest));
     out.put(static_cast<std::int64_t>(groups_.size()));
     for (const auto& [key, group] : groups_) {
       out.put(key);
-      put_positions(out, group, oldest);
+      SW_RETURN_IF_ERROR(put_positions(out, group, oldest));
     }
     out.put(static_cast<std::int64_t>(sizes_.size()));
     for (const auto& [key, size] : sizes_) {
@@ -157,12 +166,12 @@ class GroupByWindowIterator final : public Iterator {
     std::int64_t refused_key = 0;
     SW_RETURN_IF_ERROR(in.get(refused));
     SW_RETURN_IF_ERROR(in.get(refused_key));
-    SW_RETURN_IF_ERROR(get_positions(in, current_.positions));
+    SW_RETURN_IF_ERROR(get_positions(in, current_.restored));
     SW_RETURN_IF_ERROR(in.get(count));
     for (std::int64_t i = 0; i < count; ++i) {
       std::int64_t key = 0;
       SW_RETURN_IF_ERROR(in.get(key));
-      SW_RETURN_IF_ERROR(get_positions(in, groups_[key].positions));
+      SW_RETURN_IF_ERROR(get_positions(in, groups_[key].restored));
     }
     for (auto& [key, group] : groups_) claim(owner, group);
     claim(owner, current_);
@@ -215,14 +224,29 @@ class GroupByWindowIterator final : public Iterator {
     const auto size = size_of_window(row, position);
     if (!size.ok()) return of_row(size.error(), row, 0);
     Group& group = groups_[last_key_];
-    if (group.rows == nullptr) group.rows = keeper_.empty();
-    if (Status status = group.rows->add(rows, i); !status.ok()) {
-      if (group.positions.empty()) groups_.erase(last_key_);
+    if (Status status = keep(group, rows, i, position); !status.ok()) {
+      if (group.size() == 0) groups_.erase(last_key_);
       return of_row(std::move(status), row, 0);
     }
-    group.positions.push_back(position);
     if (element_ == nullptr) learn(rows);
-    return static_cast<std::int64_t>(group.positions.size()) >= size.value();
+    return group.size() >= size.value();
+  }
+
+  Status keep(Group& group, const Chunk& rows, std::int64_t i, std::int64_t position) {
+    if (group.rows == nullptr) {
+      group.rows = keeper_.empty();
+      group.positions = std::make_unique<LongList<std::int64_t>>(
+          account(), stage().run().budget(),
+          LazySpill::Counter(context_.stage(), &stats().spilled_bytes));
+      group.first = position;
+    }
+    SW_RETURN_IF_ERROR(group.positions->append(position));
+    if (Status added = group.rows->add(rows, i); !added.ok()) {
+      group.positions->pop_back();
+      return added;
+    }
+    group.last = position;
+    return {};
   }
 
   // Asked once a key.
@@ -238,7 +262,12 @@ class GroupByWindowIterator final : public Iterator {
     if (size <= 0) {
       return invalid_argument("Window size must be greater than zero, but got ", size, ".");
     }
-    if (size_func_ != nullptr) sizes_[last_key_] = size;
+    if (size_func_ != nullptr) {
+      sizes_[last_key_] = size;
+      Reservation one = account()->owe(kBytesAKey);
+      one.touch();
+      if (!sizes_paid_.absorb(one)) sizes_paid_ = std::move(one);
+    }
     return size;
   }
 
@@ -281,7 +310,7 @@ class GroupByWindowIterator final : public Iterator {
     SW_ASSIGN(Tensor window, dataset_of(rows, -1, stage().node()));
     const StructurePtr structure = Structure::tuple({key_spec(), Structure::dataset(element_)});
     auto made = call_row(stage(), *reduce_func_, structure, {std::move(key), std::move(window)},
-                         origin, current_.positions.back(), epoch());
+                         origin, current_.last, epoch());
     if (!made.ok()) return as_internal(std::move(made).status());
     SW_ASSIGN(const NodePtr dataset, dataset_result(made.value().values[0], "reduce_func"));
     SW_ASSIGN(inner_, context_.open_nested(dataset, origin));
@@ -300,8 +329,8 @@ class GroupByWindowIterator final : public Iterator {
   }
 
   static void claim(std::map<std::int64_t, Group*>& owner, Group& group) {
-    for (const std::int64_t position : group.positions) owner[position] = &group;
-    group.positions.clear();
+    for (const std::int64_t position : group.restored) owner[position] = &group;
+    group.restored = {};
   }
 
   // Comes back over `count` positions, keeping the rows that groups still hold.
@@ -321,9 +350,7 @@ class GroupByWindowIterator final : public Iterator {
         }
         if (element_ == nullptr) learn(*next.value());
         Group& to = *group->second;
-        if (to.rows == nullptr) to.rows = keeper_.empty();
-        SW_RETURN_IF_ERROR(to.rows->add(*next.value(), i));
-        to.positions.push_back(from + at + i);
+        SW_RETURN_IF_ERROR(keep(to, *next.value(), i, from + at + i));
       }
     }
     return {};
@@ -331,11 +358,16 @@ class GroupByWindowIterator final : public Iterator {
 
   std::int64_t oldest_needed() const {
     std::int64_t oldest = input_.position();
-    for (const auto& [key, group] : groups_) oldest = std::min(oldest, group.positions.front());
-    if (inner_ != nullptr) oldest = std::min(oldest, current_.positions.front());
+    for (const auto& [key, group] : groups_) oldest = std::min(oldest, group.first);
+    if (inner_ != nullptr) oldest = std::min(oldest, current_.first);
     return oldest;
   }
-  void forget() { input_.forget_before(oldest_needed()); }
+  // Looking for the oldest costs a look at every group: once in so many groups that went.
+  void forget() {
+    if (++gone_ < groups_.size()) return;
+    gone_ = 0;
+    input_.forget_before(oldest_needed());
+  }
 
   Next fitted(Chunk rows) const {
     const StructurePtr& structure = stage().node().structure();
@@ -354,6 +386,8 @@ class GroupByWindowIterator final : public Iterator {
   StructurePtr element_;
   std::map<std::int64_t, Group> groups_;
   std::map<std::int64_t, std::int64_t> sizes_;
+  Reservation sizes_paid_;
+  std::size_t gone_ = 0;  // groups, since the input was last told what is needed
   std::int64_t last_key_ = 0;
   std::optional<std::int64_t> refused_;  // the group that found no memory: it is the next one
   std::int64_t current_key_ = 0;

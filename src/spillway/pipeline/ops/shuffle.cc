@@ -6,6 +6,7 @@
 #include "spillway/pipeline/row_store.h"
 #include "spillway/pipeline/run.h"
 #include "spillway/pipeline/shuffle_order.h"
+#include "spillway/pipeline/spilled_ring.h"
 
 namespace spillway {
 namespace {
@@ -156,7 +157,8 @@ class BufferShuffle final : public Iterator {
         may_shrink_(
             context.node().bool_param("shrink") ||
             (context.node().int_param("seed") == 0 && context.node().int_param("seed2") == 0)),
-        ring_(buffer_size(context.node())),
+        ring_(buffer_size(context.node()), account(), context.run().budget(),
+              LazySpill::Counter(context.stage(), &stats().spilled_bytes)),
         rows_(context.stage()) {
     progress_.seeds = source_->draw();
     random_ = PhiloxStream(progress_.seeds.first, progress_.seeds.second);
@@ -169,7 +171,7 @@ class BufferShuffle final : public Iterator {
       drop_lost();
       if (!popped_.empty()) return hand_on(demand);
       if (ring_.full() || (ended_ && ring_.size() > 0)) {
-        pop(ended_ ? rows_within(demand) : 1);
+        SW_RETURN_IF_ERROR(pop(ended_ ? rows_within(demand) : 1));
         continue;
       }
       if (ended_) return end_of_data();
@@ -187,8 +189,12 @@ class BufferShuffle final : public Iterator {
         std::max<std::size_t>(1, seen_bytes_ / std::max<std::size_t>(1, seen_));
     return std::clamp<std::int64_t>(static_cast<std::int64_t>(demand.bytes / each), 1, demand.rows);
   }
-  void pop(std::int64_t rows) {
-    for (; rows > 0 && ring_.size() > 0; --rows) popped_.push_back(ring_.pop(random_));
+  Status pop(std::int64_t rows) {
+    for (; rows > 0 && ring_.size() > 0; --rows) {
+      SW_ASSIGN(const Held held, ring_.pop(random_));
+      popped_.push_back(held);
+    }
+    return {};
   }
   // Rows that could not be read again after a restore; their errors were told then.
   void drop_lost() {
@@ -198,27 +204,35 @@ class BufferShuffle final : public Iterator {
     }
   }
   Status step(const Demand& demand);
-  // Sixteen bytes a row stay in memory whatever is spilled: charged where there is room. A debt
-  // that is never repaid would starve the stages below.
-  void pay_for_ring() {
-    if (ring_.bytes() <= ring_paid_.bytes()) return;
-    if (auto paid = account()->try_reserve(ring_.bytes())) ring_paid_ = std::move(*paid);
-  }
   Status no_room(Chunk rest, Status why);
   Next hand_on(const Demand& demand);
+  // Rows of a restored buffer that have to be read again.
+  struct Missing {
+    struct Row {
+      std::int64_t position;  // in the input
+      std::int64_t place;     // in the ring
+    };
+    std::vector<Row> rows;
+    std::int64_t end = std::numeric_limits<std::int64_t>::max();
+    Reservation paid;
+  };
+  static constexpr std::size_t kLeastMissing = 64 * 1024;
+  Status replay();
+  Result<Missing> missing();
   Status read_again();
-  std::int64_t oldest() const;
-  void forget();
+  Status read_again(const Missing& missing);
+  Status keep_again(const Chunk& chunk, std::int64_t i, const Missing::Row& row);
+  Result<std::int64_t> oldest() const;
+  Status forget();
 
   const std::shared_ptr<SeedSource> source_;
   Input input_;
   const bool may_shrink_;
   ShuffleProgress progress_;
   PhiloxStream random_;
-  Ring<Held> ring_;
-  Reservation ring_paid_;
-  std::vector<Held> popped_;     // chosen, not yet handed on
-  std::optional<Chunk> direct_;  // passed the buffer by: there was no room even for it
+  mutable SpilledRing<Held> ring_;  // sixteen bytes a row
+  std::vector<Held> popped_;        // chosen, not yet handed on
+  std::optional<Chunk> direct_;     // passed the buffer by: there was no room even for it
   RowStore rows_;
   StructurePtr structure_;
   std::size_t seen_ = 0;  // rows, and their bytes
@@ -233,7 +247,7 @@ class BufferShuffle final : public Iterator {
 // Pulls as many rows as the missing places and the demand want; each that finds the buffer full
 // sends one out.
 Status BufferShuffle::step(const Demand& demand) {
-  const std::uint64_t missing = ring_.capacity() - ring_.size() - 1;
+  const auto missing = static_cast<std::uint64_t>(ring_.most() - ring_.size() - 1);
   Demand wanted = demand;
   if (missing > 0) {
     constexpr std::uint64_t kMost = 1 << 20;
@@ -259,13 +273,19 @@ Status BufferShuffle::step(const Demand& demand) {
   for (std::int64_t i = 0; i < chunk.rows(); ++i) {
     auto slot = rows_.put(chunk, i);
     if (!slot.ok()) return no_room(chunk.slice(i, chunk.rows()), std::move(slot).status());
-    ring_.push({slot.value(), before + i});
+    if (Status pushed = ring_.push({slot.value(), before + i}); !pushed.ok()) {
+      rows_.erase(slot.value());
+      return no_room(chunk.slice(i, chunk.rows()), std::move(pushed));
+    }
     ++progress_.pushed;
-    if (ring_.full()) pop(1);
+    if (!ring_.full()) continue;
+    if (Status popped = pop(1); !popped.ok()) {
+      if (i + 1 < chunk.rows()) input_.unread(chunk.slice(i + 1, chunk.rows()));
+      consumed_ = input_.position();
+      return popped;
+    }
   }
-  pay_for_ring();
-  forget();
-  return {};
+  return forget();
 }
 
 // Neither memory nor disk takes another row. What left the buffer goes out first; then a smaller
@@ -285,8 +305,8 @@ Status BufferShuffle::no_room(Chunk rest, Status why) {
     if (rest.rows() > 1) input_.unread(rest.slice(1, rest.rows()));
   } else {
     if (popped_.empty()) {
-      ring_.shrink_to_fit();
-      stats().effective = static_cast<std::int64_t>(ring_.capacity());
+      ring_.hold_no_more();
+      stats().effective = ring_.most();
     }
     input_.unread(std::move(rest));
   }
@@ -321,33 +341,40 @@ Next BufferShuffle::hand_on(const Demand& demand) {
   return std::optional<Chunk>(std::move(chunk).value());
 }
 
-std::int64_t BufferShuffle::oldest() const {
+Result<std::int64_t> BufferShuffle::oldest() const {
   std::int64_t position = consumed_;
-  for (std::uint64_t i = 0; i < ring_.size(); ++i) position = std::min(position, ring_[i].position);
+  SW_RETURN_IF_ERROR(ring_.each([&](std::int64_t, const Held& held) {
+    position = std::min(position, held.position);
+    return true;
+  }));
   for (const Held& held : popped_) position = std::min(position, held.position);
   return position;
 }
 
 // Looking for the oldest row costs the buffer's size: once in so many rows.
-void BufferShuffle::forget() {
-  const auto every = std::max<std::int64_t>(1024, static_cast<std::int64_t>(ring_.size()));
-  if (progress_.emitted - forgotten_at_ < every) return;
+Status BufferShuffle::forget() {
+  const auto every = std::max<std::int64_t>(1024, ring_.size());
+  if (progress_.emitted - forgotten_at_ < every) return {};
   forgotten_at_ = progress_.emitted;
-  const std::int64_t needed = oldest();
+  SW_ASSIGN(const std::int64_t needed, oldest());
   input_.forget_before(needed);
   progress_.forget_errors_before(needed);
+  return {};
 }
 
 Status BufferShuffle::save(StateWriter& out) const {
   ShuffleProgress progress = progress_;
-  std::int64_t needed = oldest();
+  SW_ASSIGN(const std::int64_t needed, oldest());
   if (shrunk_) {
     for (const Held& held : popped_) progress.ring.push_back(held.position);
-    for (std::uint64_t i = 0; i < ring_.size(); ++i) progress.ring.push_back(ring_[i].position);
+    SW_RETURN_IF_ERROR(ring_.each([&](std::int64_t, const Held& held) {
+      progress.ring.push_back(held.position);
+      return true;
+    }));
   } else {
     // Chosen rows that were not handed on go back: as many fewer have entered.
-    progress.pushed = progress.emitted + std::min<std::int64_t>(progress.pushed - progress.emitted,
-                                                                std::int64_t(ring_.capacity()));
+    progress.pushed =
+        progress.emitted + std::min<std::int64_t>(progress.pushed - progress.emitted, ring_.most());
   }
   progress.shrunk = shrunk_;
   progress.forget_errors_before(needed);
@@ -370,16 +397,13 @@ Status BufferShuffle::restore(StateReader& in) {
     shrunk_ = true;
     random_ = PhiloxStream::at(progress_.seeds.first, progress_.seeds.second,
                                static_cast<std::uint64_t>(progress_.emitted));
-    for (const std::int64_t position : progress_.ring) ring_.push({-1, position});
+    for (const std::int64_t position : progress_.ring) {
+      SW_RETURN_IF_ERROR(ring_.push({-1, position}));
+    }
     progress_.ring.clear();
   } else {
-    replay(ring_, random_, progress_.emitted, progress_.pushed,
-           [](std::int64_t ordinal) { return Held{-1, ordinal}; });
-    for (std::uint64_t i = 0; i < ring_.size(); ++i) {
-      ring_[i].position = progress_.position_of(ring_[i].position);
-    }
+    SW_RETURN_IF_ERROR(replay());
   }
-  pay_for_ring();
   consumed_ = progress_.pushed + progress_.errors +
               static_cast<std::int64_t>(progress_.recent_errors.size());
   restoring_ = true;
@@ -389,32 +413,90 @@ Status BufferShuffle::restore(StateReader& in) {
   if (below.empty()) return {};
   StateReader reader(below);
   SW_RETURN_IF_ERROR(input_.restore(reader));
-  for (std::uint64_t i = 0; i < ring_.size(); ++i) {
-    if (ring_[i].position < input_.position()) {
-      return invalid_argument("checkpoint: shuffle: holds an element before its input's position");
+  bool before = false;
+  SW_RETURN_IF_ERROR(ring_.each([&](std::int64_t, const Held& held) {
+    before = held.position < input_.position();
+    return !before;
+  }));
+  if (!before) return {};
+  return invalid_argument("checkpoint: shuffle: holds an element before its input's position");
+}
+
+// The buffer as it was after `emitted` rows, by their numbers, then their positions.
+Status BufferShuffle::replay() {
+  std::int64_t next = 0;
+  for (std::int64_t step = 0; step <= progress_.emitted; ++step) {
+    for (; next < progress_.pushed && !ring_.full(); ++next) {
+      SW_RETURN_IF_ERROR(ring_.push({-1, next}));
     }
+    if (step < progress_.emitted) SW_RETURN_IF_ERROR(ring_.pop(random_).status());
+  }
+  for (std::int64_t i = 0; i < ring_.size(); ++i) {
+    SW_ASSIGN(Held held, ring_.at(i));
+    held.position = progress_.position_of(held.position);
+    SW_RETURN_IF_ERROR(ring_.put(i, held));
   }
   return {};
+}
+
+// The oldest rows of the buffer that were not read again yet, ascending: all of them, or as many as
+// there is room to know of. What is not among them is not before `end`.
+Result<BufferShuffle::Missing> BufferShuffle::missing() {
+  Missing out;
+  std::size_t most = static_cast<std::size_t>(ring_.size());
+  auto paid = account()->try_reserve(most * sizeof(Missing::Row));
+  if (!paid) {
+    most = std::min(most, kLeastMissing);
+    paid = account()->owe(most * sizeof(Missing::Row));
+  }
+  out.paid = std::move(*paid);
+  out.rows.reserve(most);
+  const auto older = [](const Missing::Row& a, const Missing::Row& b) {
+    return a.position < b.position;
+  };
+  // A heap of the oldest: the youngest of them is on top, and makes room for an older one.
+  SW_RETURN_IF_ERROR(ring_.each([&](std::int64_t i, const Held& held) {
+    if (held.slot >= 0 || held.position < input_.position()) return true;
+    if (out.rows.size() == most) {
+      out.end = std::min(out.end, std::max(held.position, out.rows.front().position));
+      if (held.position >= out.rows.front().position) return true;
+      std::ranges::pop_heap(out.rows, older);
+      out.rows.pop_back();
+    }
+    out.rows.push_back({held.position, i});
+    std::ranges::push_heap(out.rows, older);
+    return true;
+  }));
+  std::ranges::sort_heap(out.rows, older);
+  return out;
 }
 
 // Reads the rows of the restored buffer again, passing over the others. Errors met before were
 // told before.
 Status BufferShuffle::read_again() {
-  std::vector<Held*> missing;
-  for (std::uint64_t i = 0; i < ring_.size(); ++i) {
-    if (ring_[i].slot < 0) missing.push_back(&ring_[i]);
-  }
-  std::ranges::sort(missing, std::greater(), [](const Held* held) { return held->position; });
   while (input_.position() < consumed_) {
+    const std::int64_t from = input_.position();
+    SW_ASSIGN(const Missing some, missing());
+    SW_RETURN_IF_ERROR(read_again(some));
+    if (input_.position() == from) break;  // the end
+  }
+  restoring_ = false;
+  return {};
+}
+
+Status BufferShuffle::read_again(const Missing& missing) {
+  auto row = missing.rows.begin();
+  const std::int64_t end = std::min(missing.end, consumed_);
+  while (input_.position() < end) {
     const std::int64_t at = input_.position();
-    while (!missing.empty() && missing.back()->position < at) missing.pop_back();
+    while (row != missing.rows.end() && row->position < at) ++row;
     Next next = input_.next(
-        {consumed_ - at, std::min(RowPages::kPage, stage().run().budget().effective_limit() / 64),
+        {end - at, std::min(RowPages::kPage, stage().run().budget().effective_limit() / 64),
          1'000'000});
     if (!next.ok()) {
       if (input_.position() == at) return std::move(next).status();
       const bool known = std::ranges::binary_search(progress_.recent_errors, at);
-      if (!known && !missing.empty() && missing.back()->position == at) {
+      if (!known && row != missing.rows.end() && row->position == at) {
         return std::move(next).status();
       }
       continue;
@@ -425,23 +507,27 @@ Status BufferShuffle::read_again() {
     seen_ += static_cast<std::size_t>(chunk.rows());
     seen_bytes_ += chunk.footprint();
     Amount passed = chunk.amount();
-    while (!missing.empty() && missing.back()->position < at + chunk.rows()) {
-      const std::int64_t row = missing.back()->position - at;
-      auto slot = rows_.put(chunk, row);
-      if (!slot.ok()) {
-        passed = passed - chunk.slice(row, chunk.rows()).amount();
+    for (; row != missing.rows.end() && row->position < at + chunk.rows(); ++row) {
+      const std::int64_t i = row->position - at;
+      Status kept = keep_again(chunk, i, *row);
+      if (!kept.ok()) {
+        passed = passed - chunk.slice(i, chunk.rows()).amount();
         use(passed);
-        input_.unread(chunk.slice(row, chunk.rows()));
-        return std::move(slot).status();
+        input_.unread(chunk.slice(i, chunk.rows()));
+        return kept;
       }
-      missing.back()->slot = slot.value();
-      passed = passed - Amount{1, chunk.origins().weight(row)};
-      missing.pop_back();
+      passed = passed - Amount{1, chunk.origins().weight(i)};
     }
     use(passed);
   }
-  restoring_ = false;
   return {};
+}
+
+Status BufferShuffle::keep_again(const Chunk& chunk, std::int64_t i, const Missing::Row& row) {
+  SW_ASSIGN(const RowStore::Slot slot, rows_.put(chunk, i));
+  Status written = ring_.put(row.place, {slot, row.position});
+  if (!written.ok()) rows_.erase(slot);
+  return written;
 }
 
 // Passes that differ inside one pass (repeat) need each row's own epoch: random access has none.

@@ -15,7 +15,10 @@ constexpr std::size_t kMostKept = kMiB;
 }  // namespace
 
 HeldBlock::~HeldBlock() {
-  for (const RowStore::Slot slot : slots_) store_->erase(slot);
+  // What cannot be read any more stays on disk until the store goes.
+  if (slots_ != nullptr) {
+    static_cast<void>(slots_->each([this](RowStore::Slot slot) { store_->erase(slot); }));
+  }
   if (in_memory_ != nullptr) *in_memory_ -= bytes_;
 }
 
@@ -37,7 +40,8 @@ Result<Chunk> HeldBlock::read(std::int64_t begin, std::int64_t end, std::int64_t
   std::vector<RowStore::Slot> slots;
   slots.reserve(static_cast<std::size_t>(rows));
   for (std::int64_t i = 0; i < rows; ++i) {
-    slots.push_back(slots_[static_cast<std::size_t>(begin + i * stride)]);
+    SW_ASSIGN(const RowStore::Slot slot, slots_->read(begin + i * stride));
+    slots.push_back(slot);
   }
   return store_->peek_rows(structure_, slots);
 }
@@ -64,7 +68,10 @@ Status HeldBlock::add(const Chunk& rows, std::int64_t row) {
     structure_ = rows.structure();
     origins_ = rows.origins().slice(row, 1);
   }
-  slots_.push_back(slot);
+  if (Status listed = slots_->append(slot); !listed.ok()) {
+    store_->erase(slot);
+    return listed;
+  }
   ++rows_;
   weight_ += rows.origins().weight(row);
   bytes_ += rows.footprint() / static_cast<std::size_t>(rows.rows());
@@ -82,6 +89,9 @@ const std::shared_ptr<RowStore>& RowKeeper::store() {
 std::shared_ptr<HeldBlock> RowKeeper::empty() {
   std::shared_ptr<HeldBlock> block(new HeldBlock);
   block->store_ = store();
+  block->slots_ = std::make_unique<LongList<RowStore::Slot>>(
+      stage_->account(), stage_->run().budget(),
+      LazySpill::Counter(stage_, &stage_->stats().spilled_bytes));
   return block;
 }
 
