@@ -57,6 +57,8 @@ def _operators_of(found: Iterable[dict[str, Any]]) -> list[str]:
         given = [f"{p['name']}={p['default']}" if p["default"] else p["name"] for p in op["params"]]
         out += ["", f"### `{op['name']}({', '.join(given)})`", "", op["summary"], ""]
         out += [f"- `{p['name']}`: {p['doc']}" for p in op["params"] if p["doc"]]
+        floor = "none of its own" if op["passes_rows"] else "one element"
+        out += ["", f"[Floor](memory.md#the-floor): {floor}."]
         out += _example(op["example"].split("\n"))
     return [*out, ""]
 

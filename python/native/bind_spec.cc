@@ -139,6 +139,7 @@ nb::dict describe(const OperatorDef& def) {
   out["example"] = nb::str(def.example.data(), def.example.size());
   out["inputs"] = def.inputs;
   out["hidden"] = def.hidden;
+  out["passes_rows"] = def.passes_rows;
   nb::list params;
   for (const ParamDef& param : def.params.own()) {
     nb::dict p;

@@ -33,7 +33,8 @@ class Forecast:
     `bytes`: the most held at a time, as far as sizes are known. `limit`: the budget now, `held`:
     of that, what is held already. `fits`: True, False, or None where unknown sizes decide.
     `outcome`: "fits", "unknown", "spills", "shrinks" or "refused"; of tensors also "parts", and
-    `how` then says which. `suggestions`: what would fit.
+    `how` then says which. `suggestions`: what would fit. `floor`: the least limit that
+    passes over a dataset run with; None where only elements tell.
     """
 
     bytes: int
@@ -44,6 +45,7 @@ class Forecast:
     outcome: str = "fits"
     suggestions: list[str] = field(default_factory=list, repr=False)
     how: str = ""
+    floor: int | None = None
 
     @property
     def unknown(self) -> list[StageForecast]:

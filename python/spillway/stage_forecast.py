@@ -22,6 +22,10 @@ _PREFETCH_BYTES = 64 * MIB
 _PREFETCH_ROWS = 512
 _MOST_CALLS = 64
 _ROW = 32  # beside each row that is kept: place, length, origin
+# Of a pass that is no element: notes for checkpoints, reports; of each stage pages of rows, lists
+# of what it keeps, rows under way.
+_PASS = 64 * 1024
+_STAGE = 16 * 1024
 _SPILLS = "goes to disk"
 _FEWER = "fewer at a time"
 
@@ -51,7 +55,9 @@ def forecast_dataset(dataset: Dataset) -> Forecast:
         outcome, fits = "fits", True
     kept = others if outcome == "refused" else held
     help_ = _suggest(stages, sizes, made, limit - kept, kept, outcome) if fits is False else []
-    return Forecast(total, limit, fits, made, held, outcome, help_)
+    least = floors + _beside_elements(stages, sizes)
+    floor = None if any(size.bytes is None for size in sizes) else least
+    return Forecast(total, limit, fits, made, held, outcome, help_, floor=floor)
 
 
 def _firm(told: StageForecast) -> int:
@@ -62,6 +68,11 @@ def _firm(told: StageForecast) -> int:
 def _beside(stages: list[PipelineStage], sizes: list[Size]) -> int:
     """What must fit beside the guarantees: a generator makes the next row while one waits."""
     return sum(sizes[s.number].bytes or 0 for s in stages if s.op == "from_generator")
+
+
+def _beside_elements(stages: list[PipelineStage], sizes: list[Size]) -> int:
+    """The element in the user's hand, and what a pass holds that is no element."""
+    return floor_of(sizes[-1].bytes or 0) + _PASS + _STAGE * len(stages)
 
 
 def floor_of(size: int) -> int:

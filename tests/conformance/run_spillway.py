@@ -142,6 +142,16 @@ class Resumed:
             self._iterator.restore(state)
 
 
+class AtItsFloor(Audited):
+    """A pass with the least limit that its forecast names, beside what is held already."""
+
+    def __init__(self, ds: Any) -> None:
+        forecast = ds.forecast()
+        if forecast.floor is not None:
+            sw.configure(memory_limit=forecast.held + forecast.floor)
+        super().__init__(ds)
+
+
 class Sent(Exact):
     """Sends the program's pipeline through a pickle before it runs."""
 
@@ -161,12 +171,14 @@ def outcome(program: dict[str, Any], mode: str = "plain") -> dict[str, Any]:
     """What Spillway does with one program."""
     builder = {"ahead": Builder, "sent": Sent}.get(mode, Exact)(Spillway())
     reading = READING
+    if mode == "own_floor":
+        reading = replace(READING, open=AtItsFloor)
     if mode == "resume":
         reading = replace(READING, open=Resumed(lambda: builder.again(program)).open)
     settings: dict[str, Any] = {}
     if mode == "one_thread":
         settings["threads"] = 1
-    if mode == "floor":
+    if mode in ("floor", "own_floor"):  # a pass at its own floor sets it
         settings["memory_limit"] = FLOOR
     try:
         with sw.configure(**settings) if settings else nullcontext():

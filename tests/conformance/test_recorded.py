@@ -49,6 +49,31 @@ def test_recorded_programs_do_the_same_in_every_mode(mode: str, part: int) -> No
     assert not problems, f"{len(problems)} of {len(records)} differ\n\n" + "\n".join(problems[:5])
 
 
+def _at_their_floors(records: list[Any]) -> list[str]:
+    problems = []
+    outcomes = processes.spillway((program for program, _ in records), "own_floor")
+    for (program, theirs), ours in zip(records, outcomes, strict=True):
+        problem = difference(theirs, ours)
+        if problem is not None:
+            problems.append(explain(program, problem))
+    return problems
+
+
+def test_recorded_programs_run_at_their_own_floor() -> None:
+    """The least limit that `ds.forecast().floor` names is enough, and nothing is refused there."""
+    records = RECORDS[::10]
+    problems = _at_their_floors(records)
+    assert not problems, f"{len(problems)} of {len(records)} differ\n\n" + "\n".join(problems[:5])
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("part", range(PARTS))
+def test_all_recorded_programs_run_at_their_own_floor(part: int) -> None:
+    records = RECORDS[part::PARTS]
+    problems = _at_their_floors(records)
+    assert not problems, f"{len(problems)} of {len(records)} differ\n\n" + "\n".join(problems[:5])
+
+
 def test_the_recorded_sample_touches_every_operator_and_kind_of_error() -> None:
     coverage = Coverage()
     for program, theirs in RECORDS:
