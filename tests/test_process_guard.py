@@ -363,12 +363,23 @@ def test_an_hour_of_mixed_work_at_nine_tenths_raises_nothing(tmp_path: Path) -> 
 
 
 def test_without_the_guard_nothing_is_installed() -> None:
-    program = "import spillway, resource; print(resource.getrlimit(resource.RLIMIT_DATA)[0])"
+    program = """\
+    import resource
+    import numpy as np
+    import spillway as sw
+    sw.configure(threads=1)
+    kept = np.ones(1 << 20)
+    print(resource.getrlimit(resource.RLIMIT_DATA)[0], sw._native.room()["arrays"])
+    """
     environment = {"PYTHONPATH": str(ROOT / "python"), "SPILLWAY_GUARD": "0", "PATH": "/bin"}
     said = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", textwrap.dedent(program)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    assert int(said.stdout) == -1, said.stdout
+    assert said.stdout.split() == ["-1", "0"], said.stdout
 
 
 def test_a_started_program_does_not_inherit_the_limit() -> None:

@@ -12,16 +12,13 @@ Admission* admission = nullptr;  // set before the allocator's functions are
 // An array so small may use part of what is kept free: it may belong to telling an error.
 constexpr std::size_t kSmall = 256 * 1024;
 
-void uncount(std::int64_t bytes) {
-  admission->count(-bytes);
-  Guardian::process().allocated_arrays(-bytes);
-}
+void uncount(std::int64_t bytes) { Guardian::process().allocated_arrays(-bytes); }
 
 void* counted(void* given) {
   if (given != nullptr) {
     Guardian::process().allocated_arrays(static_cast<std::int64_t>(malloc_usable_size(given)));
   }
-  return admission->given(given);
+  return given;
 }
 
 Guardian::Request array_of(std::size_t bytes) {
@@ -53,6 +50,10 @@ void guarded_free(void* ctx, void* old, std::size_t size) {
 }  // namespace
 
 void guard_numpy(bool on) {
+  // With the GIL. Where it was never wanted nothing is wrapped, and nothing is paid.
+  static bool ever = false;
+  ever = ever || on;
+  if (!ever) return;
   static const bool kInstalled = [] {
     auto* handler = static_cast<PyDataMem_Handler*>(
         PyCapsule_GetPointer(PyDataMem_DefaultHandler, "mem_handler"));

@@ -73,6 +73,10 @@ void guarded_arena_free(void* /*ctx*/, void* arena, std::size_t size) {
 }  // namespace
 
 void guard_objects(bool on) {
+  // With the GIL. Where it was never wanted nothing is wrapped, and nothing is paid.
+  static bool ever = false;
+  ever = ever || on;
+  if (!ever) return;
   static const bool kInstalled = [] {
     admission = new Admission;  // objects outlive static destruction
     PyMem_GetAllocator(PYMEM_DOMAIN_RAW, &blocks);

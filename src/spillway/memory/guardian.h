@@ -56,18 +56,17 @@ class Guardian {
   // Whether it fits. Where not, `refusal` says why. Any thread; 2 ns unless little is left or much
   // is asked for. Followed by `allocated()`.
   bool admit(const Request& request, std::string& refusal) {
-    const auto after =
-        counted_.load(std::memory_order_relaxed) + static_cast<std::int64_t>(request.bytes);
+    const auto after = counted() + static_cast<std::int64_t>(request.bytes);
     return after <= look_at_.load(std::memory_order_relaxed) || admit_slowly(request, refusal);
   }
   // The same, with a look at the process, and after what is ours was given back if it must be.
   bool admit_slowly(const Request& request, std::string& refusal);
-  // What an allocator that asks holds more (less, if negative) since.
-  void allocated(std::int64_t bytes) { counted_.fetch_add(bytes, std::memory_order_relaxed); }
-  std::int64_t counted() const { return counted_.load(std::memory_order_relaxed); }
-  // The part of it that is NumPy's.
+  // What an allocator that asks holds more (less, if negative) since: NumPy's, or another. Each
+  // adds to one sum only: an atomic addition is most of what counting costs.
   void allocated_arrays(std::int64_t bytes) { arrays_.fetch_add(bytes, std::memory_order_relaxed); }
+  void allocated(std::int64_t bytes) { others_.fetch_add(bytes, std::memory_order_relaxed); }
   std::int64_t arrays() const { return arrays_.load(std::memory_order_relaxed); }
+  std::int64_t counted() const { return arrays() + others_.load(std::memory_order_relaxed); }
 
   // For what operator new could not have: a little more where the container has it. C++ libraries
   // do not survive the failure of a small allocation. Whether to try again.
@@ -119,9 +118,9 @@ class Guardian {
   int thread_that_grows();
 
   // What admit()'s callers hold, and up to what sum nobody has to look.
-  alignas(64) std::atomic<std::int64_t> counted_{0};
+  alignas(64) std::atomic<std::int64_t> arrays_{0};
+  std::atomic<std::int64_t> others_{0};
   std::atomic<std::int64_t> look_at_{0};
-  std::atomic<std::int64_t> arrays_{0};  // of what is counted, NumPy's
   std::atomic<std::size_t> granted_{0};  // by grant_a_little(), since the limit was followed
   std::atomic<std::uint64_t> alarms_{0};
   std::atomic<std::uint64_t> close_looks_{0};
