@@ -56,6 +56,11 @@ GROWING = {
     "a string that doubles": ("kept = 'x' * 1000\nwhile True:\n    kept += kept", "line 5"),
     "one object that is too large": ("kept = bytearray(10**12)", "line 3"),
     "a dictionary": ("kept = {}\nfor i in range(10**9):\n    kept[i] = (i, i)", "line 5"),
+    "shared memory": (
+        "import mmap\nkept = [mmap.mmap(-1, 1 << 28) for _ in range(4)]\n"
+        "for each in kept:\n    for _ in range(256):\n        each.write(b'x' * (1 << 20))",
+        "line 7",
+    ),
     "a recursion that keeps": (
         "def grow(n):\n    kept = np.ones(1_000_000)\n    return grow(n + 1) + kept\n"
         "import sys\nsys.setrecursionlimit(10**6)\ngrow(0)",

@@ -322,8 +322,14 @@ Room Guardian::fullest() {
 void Guardian::warn(const Room& room) {
   if (warned_at_ != 0 && room.used < warned_at_ + kept_free(room.limit) / 16) return;
   const bool first = faults_.empty();
-  if (!first && room.own < faults_own_ + kGrowth) return;
+  const bool more = room.own >= faults_own_ + kGrowth;
+  // Shared memory has no owner: it is ours if our pages and the container grew at once.
+  const bool more_shared =
+      room.shared >= faults_shared_ + kGrowth && room.used >= faults_used_ + kGrowth;
+  if (!first && !more && !more_shared) return;
   faults_own_ = room.own;
+  faults_shared_ = room.shared;
+  faults_used_ = room.used;
   const int thread = thread_that_grows();
   if (first || thread == 0) return;
   warned_at_ = room.used;

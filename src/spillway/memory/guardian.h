@@ -140,13 +140,15 @@ class Guardian {
   HomeProcess home_;
 
   // Of the guardian's thread alone.
-  Moment since_;                 // where the growth began
-  Moment recent_;                // some seconds ago
-  std::size_t warned_at_ = 0;    // used, when a thread was last stopped
-  std::vector<Faults> faults_;   // of each thread at the last look; empty: enough was free
-  std::size_t faults_own_ = 0;   // what the process held then
-  std::size_t still_own_ = 0;    // what it held then
-  std::int64_t offered_ns_ = 0;  // when children were last offered
+  Moment since_;                   // where the growth began
+  Moment recent_;                  // some seconds ago
+  std::size_t warned_at_ = 0;      // used, when a thread was last stopped
+  std::vector<Faults> faults_;     // of each thread at the last look; empty: enough was free
+  std::size_t faults_own_ = 0;     // what the process held then
+  std::size_t faults_shared_ = 0;  // of that, in pages that others may map, too
+  std::size_t faults_used_ = 0;    // and the container
+  std::size_t still_own_ = 0;      // what it held then
+  std::int64_t offered_ns_ = 0;    // when children were last offered
   ReadyStacks stacks_;
 };
 

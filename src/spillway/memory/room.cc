@@ -232,6 +232,7 @@ Room RoomGauge::read(bool stats) {
     statm.remove_prefix(std::min(statm.size(), statm.find(' ') + 1));
   }
   room.own = (pages[1] > pages[2] ? pages[1] - pages[2] : 0) * kPage;
+  room.shared = pages[2] * kPage;
   room.mapped = pages[5] * kPage;
   const std::size_t slack = room.mapped > room.own ? room.mapped - room.own : 0;
   room.untouched = slack > of_no_concern_ ? slack - of_no_concern_ : 0;

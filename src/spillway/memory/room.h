@@ -17,9 +17,10 @@ namespace spillway {
 // machine, a resource limit that somebody else set.
 struct Room {
   std::size_t limit = 0;
-  std::size_t used = 0;       // in physical memory there, of all processes, not droppable
-  std::size_t own = 0;        // anonymous memory of this process in physical memory
-  std::size_t mapped = 0;     // private writable address space of this process (VmData)
+  std::size_t used = 0;    // in physical memory there, of all processes, not droppable
+  std::size_t own = 0;     // anonymous memory of this process in physical memory
+  std::size_t shared = 0;  // pages of this process that others may map, too: files, shared memory
+  std::size_t mapped = 0;  // private writable address space of this process (VmData)
   std::size_t untouched = 0;  // allocated by this process, not in physical memory yet
   std::size_t settled = 0;    // the same as the last close look told it
   const char* bound_by = "the machine";
