@@ -13,16 +13,17 @@ PyObjectArenaAllocator arenas;   // what small objects live in
 Admission* admission = nullptr;  // set before the allocators' functions are
 
 constexpr std::size_t kLeastLooked = 2048;  // below this a block is not looked at
-// What is larger may not touch what is kept free. Anything smaller may use most of it: the code
-// that tells an error, and cleans up after it, needs objects.
-constexpr std::size_t kLarge = 1024 * 1024;
+// What is larger may not touch what is kept free. Anything smaller may use two thirds of it: the
+// code that tells an error, and cleans up after it, needs objects.
+constexpr std::size_t kLarge = 4 * 1024 * 1024;
+constexpr unsigned kPart = 3;
 
 // Where no arena is to be had Python asks malloc() for each small object instead, so a refused
 // arena has to be a refused object.
 thread_local bool arena_refused = false;
 
 Guardian::Request object_of(std::size_t bytes) {
-  return {bytes, "an object", bytes < kLarge ? 4U : 1U};
+  return {bytes, "an object", bytes < kLarge ? kPart : 1U};
 }
 
 void* guarded_malloc(void* /*ctx*/, std::size_t size) {
@@ -60,7 +61,7 @@ void guarded_free(void* /*ctx*/, void* old) {
 
 void* guarded_arena(void* /*ctx*/, std::size_t size) {
   void* given =
-      admission->ask({size, "an object", 4}, [&] { return arenas.alloc(arenas.ctx, size); });
+      admission->ask({size, "an object", kPart}, [&] { return arenas.alloc(arenas.ctx, size); });
   arena_refused = given == nullptr;
   if (given != nullptr) admission->count(static_cast<std::int64_t>(size));
   return given;

@@ -40,7 +40,7 @@ constexpr std::int64_t kTrimEveryNs = 1'000'000'000;
 constexpr std::size_t kPartForAnybody = 8;
 constexpr std::size_t kSmallOnes = 4 * kMiB;
 constexpr std::size_t kGrant = 256 * kKiB;
-constexpr unsigned kObjects = 4;  // the part that requests for objects leave
+constexpr unsigned kObjects = 3;  // the part that requests for objects leave
 constexpr std::size_t kLeastLook = 64 * kKiB;
 // So much of its time may the guardian spend on close looks: one part in 20.
 constexpr std::int64_t kCloseLookShare = 20;
@@ -202,6 +202,8 @@ bool Guardian::admit_slowly(const Request& request, std::string& refusal) {
     return true;
   }
   refusal = text_of(room, request, fits);
+  // The error will be told by code that needs small objects itself, on its way out of the program.
+  if (request.part > 1) error_is_told();
   return false;
 }
 
@@ -223,7 +225,7 @@ void Guardian::follow_limit(const Room& room) {
   // What is kept for speed is no reason to refuse anybody: it is given back when it is needed.
   const std::size_t free = room.unused() + SlabPool::process().idle_bytes();
   const std::size_t taken = room.settled + kept / kPartForAnybody;
-  const bool some = room.unused() > kLeastFree + kForTelling && is_lenient();
+  const bool some = room.unused() > kLeastFree + kForTelling;
   const std::size_t least = room.unused() > kept / 4 ? kSmallOnes : some ? kForTelling : 0;
   granted_ = 0;
   DataLimit::follow(room.mapped + std::max(free > taken ? free - taken : 0, least));
