@@ -46,22 +46,28 @@ std::string bytes_of(PyObject* object) {
   return {PyBytes_AS_STRING(object), static_cast<std::size_t>(PyBytes_GET_SIZE(object))};
 }
 
+// What a hook of the package gives, which does not fail by itself: where a signal's handler cut it
+// short, it is asked once more. Null: it failed all the same.
+Ref hooked(const Ref& hook, PyObject* argument) {
+  const auto ask = [&] {
+    return Ref::steal(PyObject_CallFunctionObjArgs(hook.get(), argument, nullptr));
+  };
+  Ref made = ask();
+  if (!made && forget_exception()) made = ask();
+  return made;
+}
+
 std::string write_cause(const std::shared_ptr<void>& cause) {
   const WithGil gil;
-  const Ref made =
-      Ref::steal(PyObject_CallOneArg(hooks().write_exception.get(), kept_object(cause)));
-  return bytes_of(made.get());
+  return bytes_of(hooked(hooks().write_exception, kept_object(cause)).get());
 }
 
 std::shared_ptr<void> read_with(const Ref& hook, std::string_view bytes) {
   const WithGil gil;
   const Ref given =
       Ref::steal(PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
-  Ref made = Ref::steal(PyObject_CallOneArg(hook.get(), given.get()));
-  if (!made && forget_exception()) {  // interrupted: the error keeps its cause all the same
-    made = Ref::steal(PyObject_CallOneArg(hook.get(), given.get()));
-    forget_exception();
-  }
+  Ref made = hooked(hook, given.get());
+  forget_exception();
   return made ? keep_object(std::move(made)) : nullptr;
 }
 
@@ -74,8 +80,7 @@ std::shared_ptr<void> read_untrusted(std::string_view bytes) {
 
 std::string environment() {
   const WithGil gil;
-  const Ref made = Ref::steal(PyObject_CallNoArgs(hooks().environment.get()));
-  return bytes_of(made.get());
+  return bytes_of(hooked(hooks().environment, nullptr).get());
 }
 
 // The workers of this process, and those in sandboxes; null before any was asked for.
