@@ -57,9 +57,6 @@ SOURCES: dict[str, Callable[..., sw.Dataset]] = {
         breaks_later, output_signature=COUNT, **policy
     ),
     "isolated": lambda **policy: generated(isolate=True, **policy),
-    "in_turn": lambda **policy: sw.Dataset.from_generator(
-        breaks, output_signature=COUNT, parallel=1, **policy
-    ),
 }
 
 
@@ -139,10 +136,6 @@ def test_one_of_several_generators_is_named() -> None:
         if stop == 2:
             raise KeyError("second")
 
-    ds = sw.Dataset.from_generator(
-        counts, args=[[3, 2]], output_signature=COUNT, parallel=2, on_error="skip"
-    )
-    del ds  # args are handed over in slices: each generator gets a list
     made = sw.Dataset.range(4).flat_map(
         lambda i: sw.Dataset.from_generator(
             counts, args=(i,), output_signature=COUNT, on_error="skip", early_end=True
@@ -151,6 +144,27 @@ def test_one_of_several_generators_is_named() -> None:
     with pytest.warns(RuntimeWarning, match="ended early after 2 elements"):
         assert [int(x) for x in made] == [0, 0, 1, 0, 1, 2]
     assert [entry.index for entry in made.audit().ended_early] == [2]
+
+
+def test_the_others_of_parallel_generators_go_on() -> None:
+    def listed(numbers: list[int]) -> Iterator[int]:
+        for number in numbers:
+            if number == 3:
+                raise ValueError("broken")
+            yield number
+
+    def build(**policy: Any) -> sw.Dataset:
+        return sw.Dataset.from_generator(
+            listed, args=[list(range(8))], parallel=2, output_signature=COUNT, **policy
+        )
+
+    it = iter(build(on_error="skip"))
+    got = [int(next(it)) for _ in range(3)]
+    with pytest.raises(sw.errors.SourceEndedEarly, match="after 1 element:"):
+        next(it)
+    assert got + [int(x) for x in it] == [0, 1, 2, 4, 6]
+    with pytest.warns(RuntimeWarning, match="ended early after 1 element,"):
+        assert [int(x) for x in build(on_error="skip", early_end=True)] == [0, 1, 2, 4, 6]
 
 
 def test_a_generator_that_cannot_begin_is_no_empty_source() -> None:
