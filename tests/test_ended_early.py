@@ -322,3 +322,30 @@ def test_there_is_an_end_to_these_warnings() -> None:
     with pytest.warns(RuntimeWarning) as told:
         assert len(list(ds.ignore_errors(log_warning=True))) == 2500
     assert len(told) == 101 and "bring no warning" in str(told[-1].message)
+
+
+@pytest.mark.parametrize("action", ["raise", "skip"])
+def test_a_file_that_was_read_in_part_is_named(tmp_path: Any, action: str) -> None:
+    paths = [str(tmp_path / f"{name}.tfrecord") for name in "ab"]
+    for path in paths:
+        with tf.io.TFRecordWriter(path) as writer:
+            for i in range(20):
+                writer.write(b"%d" % i)
+    whole = (tmp_path / "a.tfrecord").read_bytes()
+    at = len(whole) // 2
+    (tmp_path / "a.tfrecord").write_bytes(whole[:at] + b"\xff" * 20 + whole[at + 20 :])
+    ds = tf.data.TFRecordDataset(paths)
+    if action == "skip":
+        ds = ds.on_error("skip")
+        with pytest.warns(RuntimeWarning, match=f"the rest of {paths[0]} from byte") as told:
+            got = len(list(ds))
+        assert 20 < got < 40 and len(told) == 1
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(sw.errors.DataLossError):
+                list(ds)
+    (entry,) = ds.audit().ended_early
+    assert entry.file == paths[0] and entry.weight == 0
+    assert "was not read, its elements are missing" in entry.message
+    assert ds.audit().balanced

@@ -11,7 +11,7 @@ class Entry:
     """One element that did not get through, and why; `weight` source rows are lost with it.
 
     With the outcome "ended early" it is a source that failed and gave no more, after `index`
-    elements; nobody knows how many would have followed.
+    elements, or a file that was read in part; nobody knows how many would have followed.
     """
 
     outcome: str
@@ -110,7 +110,7 @@ class Audit:
 
     @property
     def ended_early(self) -> list[Entry]:
-        """The sources that failed and gave no more: what should have followed is missing."""
+        """Sources that failed and gave no more, and files read in part: the rest is missing."""
         return [entry for entry in self.entries if entry.outcome == "ended early"]
 
     @property

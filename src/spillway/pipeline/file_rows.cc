@@ -126,8 +126,10 @@ class FileRowsIterator final : public Iterator {
     }
     ++ordinal_;
     pending_ = Status();
-    if (!more) next_file();
-    return error;
+    if (more) return error;
+    const bool partly = reader_ != nullptr;
+    next_file();
+    return partly ? ending_file(std::move(error)) : error;
   }
 
   const std::vector<std::string> files_;

@@ -180,6 +180,13 @@ bool was_told(const Status& interruption) {
   return told == nullptr || *told;
 }
 
+Status ending_file(Status error) {
+  FailedRow row = failed_row(error);
+  row.ends_file = true;
+  set_failed_row(error, std::move(row));
+  return error;
+}
+
 Status losing(Status error, const Amount& lost) {
   FailedRow row = failed_row(error);
   row.lost = lost;

@@ -41,6 +41,7 @@ struct FailedRow {
   Amount lost{1, 1};  // rows of that stage's input; none: it stands for no row
   std::shared_ptr<CountedError> counted = nullptr;  // by the run's audit
   bool ends_source = false;  // the source gives no more, though it was not at its end
+  bool ends_file = false;    // likewise its file, which was read in part
   // Of an interruption: it has reached whoever asked.
   std::shared_ptr<std::atomic<bool>> told = nullptr;
 };
@@ -48,6 +49,8 @@ FailedRow failed_row(const Status& error);
 void set_failed_row(Status& error, FailedRow row);
 // `error`, after which the source gives no more: leaving it out would lose all that follows.
 Status ending_source(Status error);
+// `error`, after which the rest of its file is not read, and the next file follows.
+Status ending_file(Status error);
 // Of an interruption: whether it has reached whoever asked for elements.
 void may_be_told(Status& interruption);
 void tell(const Status& interruption);

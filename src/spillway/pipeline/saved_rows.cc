@@ -135,9 +135,10 @@ class SavedRowsIterator final : public Iterator {
     if (info.index < 0) info.index = ordinal_;
     if (info.origin.empty()) info.origin = context_.source_scope(info.file)->source;
     ++ordinal_;
+    const bool partly = slot.reader != nullptr;
     slot = {};
     turn();
-    return error;
+    return partly ? ending_file(std::move(error)) : error;
   }
 
   const OpenContext context_;

@@ -32,9 +32,20 @@ std::string elements(std::int64_t count) {
   return std::to_string(count) + (count == 1 ? " element" : " elements");
 }
 
-std::string early_end_of(const ErrorInfo& info) {
-  const std::string after = info.index < 0 ? "" : " after " + elements(info.index);
-  return "ended early" + after + ", what would have followed is missing: " + info.message;
+// What ended early, and what failed; empty: nothing did.
+std::string early_end_of(const Status& error) {
+  const ErrorInfo& info = error.info();
+  const FailedRow row = failed_row(error);
+  if (row.ends_source) {
+    const std::string after = info.index < 0 ? "" : " after " + elements(info.index);
+    return "the source ended early" + after +
+           ", what would have followed is missing: " + info.message;
+  }
+  if (!row.ends_file) return "";
+  const std::string from =
+      info.offset < 0 ? "" : " from byte " + std::to_string(info.offset) + " on";
+  return "the rest of " + info.file + from +
+         " was not read, its elements are missing: " + info.message;
 }
 
 // What a policy that skips elements does with one whose source gives no more.
@@ -115,9 +126,10 @@ bool Stage::settle(Status& error) {
   const bool minds_all = node_->op().name == "on_error" || node_->op().name == "ignore_errors";
   if (!own && !minds_all) return false;
   if (mutant("error_dropped")) return true;
-  if (own && failed_row(error).ends_source) {
+  const std::string early = own ? early_end_of(error) : "";
+  if (!early.empty()) {
     ErrorInfo info = error.info();
-    info.message = "the source " + early_end_of(info);
+    info.message = early;
     run_.record({"ended early", Status(std::move(info)), 0});
   }
   const bool skipped = is_skipped(error);
@@ -128,8 +140,9 @@ bool Stage::settle(Status& error) {
 
 void Stage::warn_of(const Status& error) const {
   const ErrorInfo& info = error.info();
-  if (failed_row(error).ends_source) {
-    run_.warn(Run::Warned::kSource, place_of(info) + ": the source " + early_end_of(info));
+  if (const std::string early = early_end_of(error); !early.empty()) {
+    const bool source = failed_row(error).ends_source;  // others there may be any number of
+    run_.warn(source ? Run::Warned::kSource : Run::Warned::kElement, place_of(info) + ": " + early);
   } else if (policy_.warns) {
     const std::string index = info.index < 0 ? "" : " " + std::to_string(info.index);
     run_.warn(Run::Warned::kElement,

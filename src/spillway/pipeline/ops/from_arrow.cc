@@ -132,7 +132,12 @@ class ArrowIterator final : public Iterator {
   Status failed(Status error) {
     if (!is_position(error)) return error;
     note(error);
-    if (source_->file(part_).empty()) error = ending_source(std::move(error));
+    const bool partly = stream_.has_value();
+    if (source_->file(part_).empty()) {
+      error = ending_source(std::move(error));
+    } else if (partly) {
+      error = ending_file(std::move(error));
+    }
     ++ordinal_;
     next_part();
     return error;

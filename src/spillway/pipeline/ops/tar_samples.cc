@@ -130,8 +130,10 @@ class TarSamplesIterator final : public Iterator {
       auto found = reader_->resynchronise();
       more = found.ok() && found.value();
     }
-    if (!more) next_file();
-    return error;
+    if (more) return error;
+    const bool partly = reader_ != nullptr;
+    next_file();
+    return partly ? ending_file(std::move(error)) : error;
   }
 
   const std::vector<std::string> files_;
