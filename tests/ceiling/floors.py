@@ -127,7 +127,7 @@ def batch_of_zipped_rows_at_its_floor(limit: int) -> Facts:
     def half(number: Any) -> Any:
         return numbered(int(number), ROW // 2)
 
-    def one() -> sw.Dataset:
+    def one() -> Any:
         return sw.Dataset.range(COUNT).map(half, num_parallel_calls=sw.AUTOTUNE)
 
     def numbers(batch: Any) -> list[int]:
