@@ -229,7 +229,8 @@ TEST(Shuffle, TenTimesTheMemoryLimitComesInTheRightOrderFromDisk) {
     const Opened tight = open_in(budget, shuffle(kilobytes(kRows), kRows, 5));
     EXPECT_EQ(first_items(*tight.it, Demand{64}), expect);
     EXPECT_GT(tight.it->stage().stats().spilled_bytes, std::int64_t{2} * 1000 * 1000);
-    EXPECT_LE(budget.ledger().peak, kLimit + 80 * kKiB);
+    // Owed: parts of a page that are read, and the page of the list of rows while it grows.
+    EXPECT_LE(budget.ledger().peak, kLimit + 112 * kKiB);
   }
   EXPECT_EQ(budget.used(), 0U);
 }
