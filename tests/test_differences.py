@@ -137,7 +137,7 @@ def _row12() -> None:
 def _row13() -> None:
     calls: list[int] = []
 
-    @tf.function
+    @tf.function  # type: ignore[untyped-decorator]
     def tell(x: Any) -> Any:
         calls.append(1)
         return x
@@ -150,7 +150,7 @@ def _row13() -> None:
 
 @row("traces of a `tf.function`")
 def _row14() -> None:
-    @tf.function
+    @tf.function  # type: ignore[untyped-decorator]
     def twice(x: Any) -> Any:
         return x * 2
 

@@ -52,9 +52,11 @@ class Gates:
 
 
 def gated(n: int, calls: int, gates: Callable[[Any], Any], **more: Any) -> sw.Dataset:
-    return sw.Dataset.range(n).map(
-        gates, num_parallel_calls=calls, output_signature=INT, **{"deterministic": False, **more}
+    how = {"deterministic": False, **more}
+    made: sw.Dataset = sw.Dataset.range(n).map(
+        gates, num_parallel_calls=calls, output_signature=INT, **how
     )
+    return made
 
 
 def test_results_come_in_the_order_in_which_they_are_ready() -> None:
