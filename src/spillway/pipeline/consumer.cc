@@ -235,7 +235,11 @@ Status Consumer::restore(std::string_view state) {
     ended_ = true;
     return restore_shared(*run_->root(), in);
   }
-  if (early_) SW_RETURN_IF_ERROR(start_over());
+  if (early_) {
+    half_restored_ = true;
+    SW_RETURN_IF_ERROR(start_over());
+    half_restored_ = false;
+  }
   if (position_ != 0 || chunk_rows_ != 0 || ahead_ != nullptr) {
     return Status::error(ErrorKind::kUser, Code::kFailedPrecondition,
                          "restore: the iterator has begun; restore a fresh one");
