@@ -52,6 +52,23 @@ class Flight : public ::testing::Test {
         },
         ::testing::KilledBySignal(SIGKILL), "");
   }
+  // The same between two elements of a pass, or behind its end. Looks come after all deaths: the
+  // second process of a death test runs everything before it again.
+  void leave_record_between_elements(bool over) const {
+    EXPECT_EXIT(
+        {
+          if (!begin_flight(folder_, {"train.py", "python", "/group", 3}).ok()) std::abort();
+          Board& board = Board::process();
+          const int run = 0;
+          board.region()->header.open = 1;
+          const std::string path = std::string(300, 'd') + "/a.csv";
+          auto* element = board.note_handed(&run, stage_text("map#1", "", "train.py:7"), 5, path);
+          element->store(8);
+          if (over) board.forget_handed(&run);
+          raise(SIGKILL);
+        },
+        ::testing::KilledBySignal(SIGKILL), "");
+  }
   std::string only_file() const {
     std::string found;
     for (const auto& entry : fs::directory_iterator(folder_)) found = entry.path();
@@ -79,15 +96,18 @@ TEST_F(Flight, WhatAKilledProcessWasAtIsFoundOnce) {
 }
 
 TEST_F(Flight, TheRecordOfAnotherProgramWaitsForItsOwn) {
+  const std::string lengthy(600, 'x');
   leave_record();
+  leave_record(lengthy);
   EXPECT_FALSE(take_dead_flight(folder_, "eval.py"));
   EXPECT_FALSE(take_dead_flight(folder_, "train.pyc"));
   const auto found = take_dead_flight(folder_, "train.py");
   ASSERT_TRUE(found);
   EXPECT_EQ(found->record.program, "train.py");
-  const std::string lengthy(600, 'x');
-  leave_record(lengthy);
   EXPECT_TRUE(take_dead_flight(folder_, lengthy));
+}
+
+TEST_F(Flight, AtMostSixteenRecordsWait) {
   for (int i = 0; i < 20; ++i) leave_record();
   EXPECT_FALSE(take_dead_flight(folder_, "eval.py"));
   const auto last = take_dead_flight(folder_, "train.py");
@@ -95,32 +115,21 @@ TEST_F(Flight, TheRecordOfAnotherProgramWaitsForItsOwn) {
   EXPECT_EQ(last->others, 15) << "more than sixteen are not kept";
 }
 
-TEST_F(Flight, TheElementHandedOnLastIsToldUntilItsPassIsOver) {
-  const auto dies = [&](bool over) {
-    EXPECT_EXIT(
-        {
-          if (!begin_flight(folder_, {"train.py", "python", "/group", 3}).ok()) std::abort();
-          Board& board = Board::process();
-          const int run = 0;
-          board.region()->header.open = 1;
-          const std::string path = std::string(300, 'd') + "/a.csv";
-          auto* element = board.note_handed(&run, stage_text("map#1", "", "train.py:7"), 5, path);
-          element->store(8);
-          if (over) board.forget_handed(&run);
-          raise(SIGKILL);
-        },
-        ::testing::KilledBySignal(SIGKILL), "");
-    return take_dead_flight(folder_);
-  };
-  const auto between = dies(false);
-  ASSERT_TRUE(between);
-  EXPECT_EQ(between->record.handed, 8);
-  EXPECT_EQ(between->record.handed_by, "map#1, train.py:7");
-  EXPECT_EQ(between->record.handed_file.size(), 256U) << "the end of a long path";
-  EXPECT_TRUE(between->record.handed_file.ends_with("dd/a.csv"));
-  const auto behind = dies(true);
-  ASSERT_TRUE(behind);
-  EXPECT_EQ(behind->record.handed, -1);
+TEST_F(Flight, TheElementHandedOnLastIsTold) {
+  leave_record_between_elements(false);
+  const auto found = take_dead_flight(folder_);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->record.handed, 8);
+  EXPECT_EQ(found->record.handed_by, "map#1, train.py:7");
+  EXPECT_EQ(found->record.handed_file.size(), 256U) << "the end of a long path";
+  EXPECT_TRUE(found->record.handed_file.ends_with("dd/a.csv"));
+}
+
+TEST_F(Flight, NoElementIsToldBehindTheEndOfItsPass) {
+  leave_record_between_elements(true);
+  const auto found = take_dead_flight(folder_);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->record.handed, -1);
 }
 
 TEST_F(Flight, OnlyTheNewestIsKept) {

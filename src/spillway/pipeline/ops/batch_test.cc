@@ -103,10 +103,12 @@ TEST(Batch, RefusesRowsOfDifferentShapesAndGoesOnWithTheNextBatch) {
   const Opened opened = open(batches_of(3, vectors_of({3, 3, 4, 1, 1})));
   const Next next = opened.it->next({});
   ASSERT_FALSE(next.ok());
-  EXPECT_EQ(next.error().message(),
-            "Cannot batch tensors with different shapes in component 0. First element had shape "
-            "[3] and element 2 had shape [4]. Cannot add tensor to the batch: number of elements "
-            "does not match. Shapes are: [tensor]: [4], [batch]: [3]");
+  const std::string message(next.error().message());
+  EXPECT_TRUE(message.starts_with(
+      "Cannot batch tensors with different shapes in component 0. First element had shape [3] and "
+      "element 2 had shape [4]. Cannot add tensor to the batch: number of elements does not match. "
+      "Shapes are: [tensor]: [4], [batch]: [3]\n  batch#2 drops 2 good elements"))
+      << message;
   EXPECT_EQ(next.error().info().index, 2);
   EXPECT_EQ(next.error().info().origin, "range#0 element 2, epoch 0");
 }
