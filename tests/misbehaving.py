@@ -215,7 +215,7 @@ def run(place: str, plan: dict[int, str], marks: str | None, calls: int) -> None
     elif place == "sandbox":
         ds = sw.Dataset.range(ROWS).map(work, sandbox=True, **how)
     else:
-        more = {"num_parallel_calls": calls} if place == "parallel map" else {}
+        more: dict[str, Any] = {"num_parallel_calls": calls} if place == "parallel map" else {}
         ds = sw.Dataset.range(ROWS).map(work, isolate=True, **how, **more)
     it = iter(ds)
     row = 0

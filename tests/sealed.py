@@ -34,6 +34,7 @@ def content(state: bytes) -> bytes:
 
 def resealed(state: bytes, new: bytes) -> bytes:
     """A state of the same pipeline and version, with other content and the right checksum."""
+    magic: bytes
     magic, version, _, pipeline, _ = HEADER.unpack_from(state)
     covered = struct.pack("<QQ", pipeline, len(new)) + new
     checksum = crc32c(struct.pack("<I", version) + covered)

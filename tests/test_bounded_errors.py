@@ -229,17 +229,16 @@ def test_random_exceptions_are_bounded() -> None:
 
 def made_at_random(rng: random.Random, depth: int) -> BaseException:
     size = rng.choice([1, 10, 1000, 100_000, 3_000_000])
-    value: Any = rng.choice(
-        [
-            lambda: "x" * size,
-            lambda: b"y" * size,
-            lambda: list(range(size // 10)),
-            lambda: {i: "z" for i in range(size // 30)},
-            lambda: 1 << size,
-            lambda: bytearray(size),
-            lambda: [["deep"] * 10] * (size // 100),
-        ]
-    )()
+    makers: list[Callable[[], Any]] = [
+        lambda: "x" * size,
+        lambda: b"y" * size,
+        lambda: list(range(size // 10)),
+        lambda: {i: "z" for i in range(size // 30)},
+        lambda: 1 << size,
+        lambda: bytearray(size),
+        lambda: [["deep"] * 10] * (size // 100),
+    ]
+    value: Any = rng.choice(makers)()
     cls: Any = rng.choice([ValueError, KeyError, OSError, OursError, RuntimeError, MemoryError])
     error: BaseException = cls(value if cls is not OursError else "t" * size)
     if rng.random() < 0.3:

@@ -334,7 +334,7 @@ def test_a_file_that_was_read_in_part_is_named(tmp_path: Any, action: str) -> No
     whole = (tmp_path / "a.tfrecord").read_bytes()
     at = len(whole) // 2
     (tmp_path / "a.tfrecord").write_bytes(whole[:at] + b"\xff" * 20 + whole[at + 20 :])
-    ds = tf.data.TFRecordDataset(paths)
+    ds: tf.data.Dataset = tf.data.TFRecordDataset(paths)
     if action == "skip":
         ds = ds.on_error("skip")
         with pytest.warns(RuntimeWarning, match=f"the rest of {paths[0]} from byte") as told:

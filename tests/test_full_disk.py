@@ -38,7 +38,7 @@ def small(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
 
 
 def rows() -> sw.Dataset:
-    return sw.Dataset.range(ROWS).map(lambda x: (x, sw.ops.zeros([4096], "float32")))
+    return sw.Dataset.range(ROWS).map(lambda x: (x, tf.zeros([4096], "float32")))
 
 
 def numbers(ds: sw.Dataset) -> list[int]:

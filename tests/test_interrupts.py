@@ -403,7 +403,8 @@ def test_a_check_that_a_signal_interrupts_counts_every_element_once(tmp_path: Pa
         return once(x)
 
     log = tmp_path / "log.jsonl"
-    for policy in ({}, {"on_error": "skip"}):
+    policies: list[dict[str, Any]] = [{}, {"on_error": "skip"}]
+    for policy in policies:
         once.calls.clear()
         log.unlink(missing_ok=True)
         ds = sw.Dataset.range(10).map(look, **policy)

@@ -181,12 +181,14 @@ def _mapped(program: Program, work: Callable[[Any], Any]) -> tuple[Any, ...]:
 
 def _how(program: Program) -> dict[str, Any]:
     calls = program.random.choice((2, 4, sw.AUTOTUNE))
-    return {
+    how: dict[str, dict[str, Any]] = {
         "parallel": {"num_parallel_calls": calls},
         "async": {"num_parallel_calls": calls},
         "isolated": {"isolate": True, "num_parallel_calls": program.random.choice((None, 2))},
         "sandbox": {"sandbox": True, "num_parallel_calls": program.random.choice((None, 2))},
-    }.get(program.place, {}) | ({} if program.place == "traced" else {"output_signature": INT})
+    }
+    output = {} if program.place == "traced" else {"output_signature": INT}
+    return how.get(program.place, {}) | output
 
 
 def expected(program: Program) -> tuple[set[int], int]:
@@ -421,7 +423,7 @@ def run_guarded(program: Program, alarm: Alarm) -> None:
     if not _GUARDED:
         _GUARDED.append(sw.guarded(_double))
     for number in range(3):
-        got = until_done(program, alarm, lambda n=number: _GUARDED[0](n))
+        got = until_done(program, alarm, lambda n=number: _GUARDED[0](n))  # type: ignore[misc]
         if got != number * 2:
             raise WrongResultError(f"guarded came to {got}")
 
@@ -433,7 +435,7 @@ def run_access(program: Program, alarm: Alarm) -> None:
     work = function_of(program)
     ds = sw.Dataset.range(program.rows).map(*_mapped(program, work), **_how(program))
     for i in range(min(program.rows, 20)):
-        got = until_done(program, alarm, lambda i=i: ds[i])
+        got = until_done(program, alarm, lambda i=i: ds[i])  # type: ignore[misc]
         if int(got) != i + 1000:
             raise WrongResultError(f"ds[{i}] came to {got}")
 

@@ -21,7 +21,7 @@ R = TypeVar("R")
 class Guarded(Generic[P, R]):
     """A callable that runs in a worker process, kept warm between calls; see `guarded`."""
 
-    def __init__(self, make: bytes, name: str, how: dict[str, Any]) -> None:
+    def __init__(self, make: _native.Cargo, name: str, how: dict[str, Any]) -> None:
         """Nothing is started before the first call."""
         rules.install_hooks()
         self._name = name

@@ -159,7 +159,9 @@ def isolated(
     return _isolated(function, packed, {**rules, "draws": drawn}, rules["num_workers"] or calls)
 
 
-def _isolated(function: Any, packed: bytes, rules: dict[str, Any], calls: int | None) -> Any:
+def _isolated(
+    function: Any, packed: _native.Cargo, rules: dict[str, Any], calls: int | None
+) -> Any:
     install_hooks()
     made = _native.guarded_function(
         function,
@@ -174,7 +176,7 @@ def _isolated(function: Any, packed: bytes, rules: dict[str, Any], calls: int | 
 
 
 def _isolated_again(
-    packed: bytes,
+    packed: _native.Cargo,
     output: Any,
     code: str,
     name: str,
@@ -223,7 +225,7 @@ def isolated_generator(
 
 
 def _isolated_generator(
-    packed: bytes, structure: Any, rules: dict[str, Any], code: str, name: str
+    packed: _native.Cargo, structure: Any, rules: dict[str, Any], code: str, name: str
 ) -> Any:
     install_hooks()
     made = _native.guarded_generator(

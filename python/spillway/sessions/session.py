@@ -88,7 +88,8 @@ class Session:
         fed = self._feeds(feed_dict)
         tensors = [e for e in elements if is_tensor(e) and e._symbolic]
         operations = [e for e in elements if isinstance(e, Operation)]
-        outer, mine = taken.elements, []
+        outer = taken.elements
+        mine: list[tuple[Any, Any]] = []
         taken.elements = mine
         try:
             made = self._run(tensors, operations, fed)

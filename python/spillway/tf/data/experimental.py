@@ -234,7 +234,8 @@ def at(dataset: Dataset, index: Any) -> Any:
 
 def get_next_as_optional(iterator: Iterator) -> Optional:
     """`Iterator.get_next_as_optional`."""
-    return iterator.get_next_as_optional()
+    element: Optional = iterator.get_next_as_optional()
+    return element
 
 
 def get_structure(dataset_or_iterator: Any) -> Any:

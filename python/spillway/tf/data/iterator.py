@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterator as _PythonIterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -140,7 +141,7 @@ class NumpyIterator(Position, _PythonIterator[Any]):
     """
 
     __slots__ = ("__weakref__",)
-    next = _native.Elements.__next__
+    next: ClassVar[Callable[..., Any]] = _native.Elements.__next__
 
     def save(self) -> Any:
         """The position, as a scalar string tensor."""
