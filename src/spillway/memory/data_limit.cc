@@ -49,7 +49,8 @@ Limits& limits() {
     pthread_atfork(nullptr, nullptr, [] { DataLimit::lift(0); });
     // The stack of a thread is address space that hardly anybody fills.
     set_stack_room([](std::size_t) {
-      if (!is_ours(notice())) return false;
+      // Not ours may mean: lifted by another thread that starts one.
+      if (!is_ours(notice()) && now_ns() >= limits().lifted_until_ns.load()) return false;
       DataLimit::lift(kThreadStartsWithinNs);
       return true;
     });

@@ -174,14 +174,19 @@ std::size_t Guardian::room_for(const Room& room, const Request& request) const {
   return left > kept ? left - kept : 0;
 }
 
-// A close look takes milliseconds, so it is for what is large, and otherwise one part of the time.
+// A close look takes milliseconds. Between two of them, what asking allocators took since the last
+// one may be filled, and stacks of threads are not; nobody is refused for such a guess.
 Room Guardian::look_for(const Request& request) {
-  const Room room = RoomGauge::process().look();
+  Room room = RoomGauge::process().look();
   const bool fits = request.bytes <= room_for(room, request);
   const bool untouched_decides =
       request.part < kObjects && request.bytes + must_leave(room, request.part) <= room.unused();
   if (fits || !untouched_decides) return room;
-  if (request.bytes < kSmallOnes && now_ns() < closely_at_ns_.load()) return room;
+  if (request.bytes < kSmallOnes && now_ns() < closely_at_ns_.load()) {
+    const std::int64_t since = std::max<std::int64_t>(counted() - counted_then_.load(), 0);
+    room.untouched = std::min(room.untouched, room.settled + static_cast<std::size_t>(since));
+    if (request.bytes <= room_for(room, request)) return room;
+  }
   return look_closely();
 }
 
@@ -231,6 +236,15 @@ void Guardian::follow_limit(const Room& room) {
   DataLimit::follow(room.mapped + std::max(free > taken ? free - taken : 0, least));
 }
 
+bool Guardian::follow_limit_now() {
+  {
+    const MutexLock lock(mutex_);
+    if (!running_ || !home_.here()) return false;
+  }
+  follow_limit(RoomGauge::process().look());
+  return true;
+}
+
 void Guardian::loop() {
   pthread_setname_np(pthread_self(), "sw-guardian");
   const MutexLock lock(mutex_);
@@ -272,6 +286,7 @@ nanoseconds Guardian::look() {
 Room Guardian::look_closely() {
   close_looks_.fetch_add(1, std::memory_order_relaxed);
   const std::int64_t began = now_ns();
+  counted_then_ = counted();
   const Room room = RoomGauge::process().look_closely();
   const std::int64_t ended = now_ns();
   closely_at_ns_ = ended + (ended - began) * kCloseLookShare;

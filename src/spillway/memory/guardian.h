@@ -68,6 +68,10 @@ class Guardian {
   std::int64_t arrays() const { return arrays_.load(std::memory_order_relaxed); }
   std::int64_t counted() const { return arrays() + others_.load(std::memory_order_relaxed); }
 
+  // Sets the soft limit anew: it lags behind what was given back since. Whether it is ours, so that
+  // trying again makes sense.
+  bool follow_limit_now();
+
   // For what operator new could not have: a little more where the container has it. C++ libraries
   // do not survive the failure of a small allocation. Whether to try again.
   bool grant_a_little();
@@ -126,6 +130,7 @@ class Guardian {
   std::atomic<std::uint64_t> close_looks_{0};
   std::atomic<std::int64_t> trimmed_ns_{0};
   std::atomic<std::int64_t> closely_at_ns_{0};     // when the next close look is due
+  std::atomic<std::int64_t> counted_then_{0};      // counted() at the last one
   std::atomic<std::int64_t> lenient_until_ns_{0};  // because an error was told
   std::atomic<std::int64_t> still_since_ns_{0};    // the process has not grown since
 

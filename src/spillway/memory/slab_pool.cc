@@ -8,7 +8,18 @@
 #include <utility>
 #include <vector>
 
+#include "spillway/memory/guardian.h"
+
 namespace spillway {
+namespace {
+
+// Reserved bytes are not refused because the soft limit on data lags behind.
+template <class Try>
+bool with_limit_followed(const Try& try_it) {
+  return try_it() || (Guardian::process().follow_limit_now() && try_it());
+}
+
+}  // namespace
 
 SlabPool::SlabPool(Budget& budget)
     : account_(budget.open_account("idle slabs")),
@@ -48,8 +59,11 @@ SlabPool::Slab SlabPool::take_idle(std::size_t capacity, const AccountPtr& accou
 }
 
 std::byte* SlabPool::map(std::size_t capacity) {
-  void* mapped =
-      mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* mapped = MAP_FAILED;
+  with_limit_followed([&] {
+    mapped = mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return mapped != MAP_FAILED;
+  });
   return mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
 }
 
@@ -60,7 +74,9 @@ std::byte* SlabPool::map_closed(std::size_t capacity) {
 }
 
 bool SlabPool::open(std::byte* data, std::size_t begin, std::size_t end) {
-  return begin >= end || mprotect(data + begin, end - begin, PROT_READ | PROT_WRITE) == 0;
+  return begin >= end || with_limit_followed([&] {
+           return mprotect(data + begin, end - begin, PROT_READ | PROT_WRITE) == 0;
+         });
 }
 
 void SlabPool::close(std::byte* data, std::size_t begin, std::size_t capacity) {
