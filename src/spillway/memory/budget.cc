@@ -113,18 +113,19 @@ bool Reservation::absorb(Reservation& more) {
   return true;
 }
 
-void Reservation::use_guarantee() {
-  if (account_ == nullptr) return;
+std::size_t Reservation::use_guarantee() {
+  if (account_ == nullptr) return 0;
   Budget& budget = account_->budget_;
   const MutexLock lock(budget.mutex_);
   const std::size_t unspent = account_->floor_ - account_->floor_used_;
   const std::size_t moved = std::min(unspent, bytes_ - from_floor_);
-  if (moved == 0 || (from_floor_ > 0 && lender_ != account_)) return;
+  if (moved == 0 || (from_floor_ > 0 && lender_ != account_)) return 0;
   lender_ = account_;
   from_floor_ += moved;
   account_->floor_used_ += moved;
   budget.floors_unspent_ -= moved;
   if (budget.waiting_ > 0) budget.released_.notify_all();
+  return moved;
 }
 
 bool Reservation::transfer(const AccountPtr& to) {
@@ -529,7 +530,7 @@ void Budget::trim_heap() {
   if (!watch_process_) return;
   malloc_trim(0);
   const MutexLock lock(mutex_);
-  sampled_at_ = 0;
+  sampled_at_ = machine_read_at_ = 0;  // nobody is refused for what was true a moment ago
   refresh();
 }
 

@@ -40,7 +40,8 @@ class [[nodiscard]] Reservation {
   bool absorb(Reservation& more);
   // For the element that is handed on now: its bytes are those that its account's guarantee is for,
   // wherever they came from when they were made, so the pool gets back as much as is unspent of it.
-  void use_guarantee();
+  // Says how much that is.
+  std::size_t use_guarantee();
   // Rule R4: entering a buffer moves the charge to the buffer's account, and off any guarantee.
   // Never waits; false (and nothing changed) when the pool has no room for what a guarantee held,
   // or while there are debts: what is held beyond the limit must not settle down.

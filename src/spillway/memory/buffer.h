@@ -54,7 +54,7 @@ class Buffer {
   // The filled bytes are in physical memory from now on.
   void touch() { reservation_.touch(); }
   void touch(std::size_t bytes) { reservation_.touch(bytes); }
-  void use_guarantee() { reservation_.use_guarantee(); }
+  std::size_t use_guarantee() { return reservation_.use_guarantee(); }
   // Rule R4; see Reservation::transfer.
   bool transfer(const AccountPtr& to) { return reservation_.transfer(to); }
   // The user got, or let go of, an array that shows these bytes; counted once for all of them.

@@ -29,11 +29,8 @@ Result<std::unique_ptr<Filling>> Filling::begin(const AccountPtr& account, std::
     SW_ASSIGN(whole, Buffer::unfilled(account, bytes));
   }
   std::unique_ptr<Filling> out(new Filling(account, std::move(*whole), comes));
-  if (out->buffer_->charged() > 0) {
-    out->pressure_ = account->budget().on_pressure(
-        ReclaimOrder::kIdleSlabs,
-        [filling = out.get()](std::size_t) { return filling->give_way(); });
-  }
+  out->pressure_ = account->budget().on_pressure(
+      ReclaimOrder::kIdleSlabs, [filling = out.get()](std::size_t) { return filling->give_way(); });
   return out;
 }
 
@@ -114,7 +111,8 @@ void Filling::end(std::size_t bytes) {
 
 std::size_t Filling::give_way() {
   if (!mutex_.try_lock()) return 0;
-  const std::size_t freed = shrink(needed_);
+  // What is filled came out of the pool as long as there was room; the guarantee was for it.
+  const std::size_t freed = shrink(needed_) + buffer_->use_guarantee();
   mutex_.unlock();
   return freed;
 }
