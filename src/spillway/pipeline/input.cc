@@ -157,6 +157,11 @@ Status Input::restore(StateReader& in) {
   SW_RETURN_IF_ERROR(in.get(state));
   pulled_ = position_;
   next_note_ = position_;
+  {
+    // Of where it stood before: saved, it was noted there.
+    const MutexLock lock(mutex_);
+    notes_.clear();
+  }
   StateReader below(state);
   if (passed == kNotOpened) {
     if (!late_) return invalid_argument("checkpoint: bad position");
