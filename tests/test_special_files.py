@@ -204,7 +204,7 @@ def test_an_empty_file_is_empty(tmp_path: Path) -> None:
 def test_an_endless_line_in_a_quarantine(tmp_path: Path) -> None:
     path = tmp_path / "q.jsonl"
     with path.open("wb") as out:
-        out.write(b'{"stage": "a"}\n')
+        out.write(b'{"version": 1, "stage": "a"}\n')
         out.truncate(1 << 36)  # zeros: no memory holds them
     with sw.configure(memory_limit=32 << 20):
         for take in (lambda p: list(tf.data.Dataset.from_quarantine(p)), quarantined):
