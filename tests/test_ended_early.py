@@ -346,6 +346,10 @@ def test_a_file_that_was_read_in_part_is_named(tmp_path: Any, action: str) -> No
             with pytest.raises(sw.errors.DataLossError):
                 list(ds)
     (entry,) = ds.audit().ended_early
-    assert entry.file == paths[0] and entry.weight == 0
-    assert "was not read, its elements are missing" in entry.message
+    assert [entry] == ds.audit().entries  # one error, which is counted once
+    assert entry.outcome == ("skipped" if action == "skip" else "failed") and entry.weight == 1
+    assert entry.file == paths[0] and entry.ends_file and entry.offset > 0
+    rest = f"the rest of {paths[0]} from byte {entry.offset} on was not read"
+    assert entry.message.endswith(f"; {rest}, its elements are missing")
+    assert entry.message.count(rest) == 1 and rest in ds.report().summary()
     assert ds.audit().balanced

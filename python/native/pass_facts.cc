@@ -46,6 +46,7 @@ nb::list entry_list(const std::vector<AuditEntry>& all) {
     row["message"] = shown(info.message);
     row["attempts"] = info.attempts;
     row["weight"] = entry.weight;
+    row["ends_file"] = entry.ends_file;
     entries.append(row);
   }
   return entries;

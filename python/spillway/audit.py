@@ -11,7 +11,8 @@ class Entry:
     """One element that did not get through, and why; `weight` source rows are lost with it.
 
     With the outcome "ended early" it is a source that failed and gave no more, after `index`
-    elements, or a file that was read in part; nobody knows how many would have followed.
+    elements; nobody knows how many would have followed. With `ends_file` the rest of its file was
+    not read, from byte `offset` on, and the next file followed.
     """
 
     outcome: str
@@ -27,6 +28,7 @@ class Entry:
     message: str
     attempts: int
     weight: int
+    ends_file: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ class Audit:
     @property
     def ended_early(self) -> list[Entry]:
         """Sources that failed and gave no more, and files read in part: the rest is missing."""
-        return [entry for entry in self.entries if entry.outcome == "ended early"]
+        return [e for e in self.entries if e.outcome == "ended early" or e.ends_file]
 
     @property
     def balanced(self) -> bool:

@@ -18,7 +18,7 @@ _HEAD = (
     *("calls", "peak held", "skipped", "failed", "spilled", "line"),
 )
 _ALWAYS = 6  # columns that are shown whatever is in them
-_MOST_EARLY = 3  # sources that ended early, in a summary
+_MOST_EARLY = 3  # sources and files that ended early, in a summary
 
 
 class AtStage(NamedTuple):
@@ -116,7 +116,7 @@ class Report:
         )
 
     def summary(self) -> str:
-        """One line: how much, how fast, how large; and one for each source that ended early."""
+        """One line: how much, how fast, how large; and one for each that ended early."""
         run = self.run
         speed = f" ({self.rows / run.elapsed_s:,.0f} a second)" if run.elapsed_s > 0 else ""
         state = "" if run.ended else ", not at its end"
@@ -132,7 +132,7 @@ class Report:
         for entry in early[:_MOST_EARLY]:
             text += f"\n{entry.stage}: {entry.message}"
         if len(early) > _MOST_EARLY:
-            text += f"\nand {len(early) - _MOST_EARLY:,} more sources that ended early"
+            text += f"\nand {len(early) - _MOST_EARLY:,} more that ended early"
         return text
 
     def table(self) -> tuple[Sequence[str], list[list[str]]]:

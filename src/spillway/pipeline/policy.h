@@ -63,6 +63,7 @@ struct AuditEntry {
   std::string outcome;  // "skipped", "failed", "dropped"; "ended early": a source, with no weight
   Status why;
   std::int64_t weight = 1;  // source rows
+  bool ends_file = false;   // the rest of its file was not read
 };
 
 // Appends failing inputs to a file, one JSON line each: the error, the address, the stage's input

@@ -12,7 +12,7 @@ namespace spillway {
 namespace {
 
 constexpr std::size_t kMostEntries = 10'000;
-constexpr std::size_t kMoreOfSources = 1'000;  // that ended early: never lost among the others
+constexpr std::size_t kMoreEarly = 1'000;  // of what ended early: never lost among the others
 constexpr std::int64_t kMostWarnings = 100;
 constexpr std::size_t kBytesAnEntry = 2048;  // with the words of its error
 constexpr std::size_t kEntriesAtATime = 32;
@@ -192,12 +192,12 @@ std::int64_t Run::record(AuditEntry entry, std::int64_t old) {
     entries_[static_cast<std::size_t>(old)] = std::move(entry);
     return old;
   }
-  const bool of_source = entry.outcome == "ended early";
-  if (entries_.size() >= kMostEntries + (of_source ? kMoreOfSources : 0)) {
+  const bool early = entry.outcome == "ended early" || entry.ends_file;
+  if (entries_.size() >= kMostEntries + (early ? kMoreEarly : 0)) {
     ++entries_lost_;
     return -1;
   }
-  if (!room_for_entry(of_source)) {
+  if (!room_for_entry(early)) {
     ++entries_lost_;
     return -1;
   }

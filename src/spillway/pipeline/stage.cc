@@ -32,6 +32,13 @@ std::string elements(std::int64_t count) {
   return std::to_string(count) + (count == 1 ? " element" : " elements");
 }
 
+// What was not read of a file that was read in part.
+std::string rest_of(const ErrorInfo& info) {
+  const std::string from =
+      info.offset < 0 ? "" : " from byte " + std::to_string(info.offset) + " on";
+  return "the rest of " + info.file + from + " was not read, its elements are missing";
+}
+
 // What ended early, and what failed; empty: nothing did.
 std::string early_end_of(const Status& error) {
   const ErrorInfo& info = error.info();
@@ -41,11 +48,7 @@ std::string early_end_of(const Status& error) {
     return "the source ended early" + after +
            ", what would have followed is missing: " + info.message;
   }
-  if (!row.ends_file) return "";
-  const std::string from =
-      info.offset < 0 ? "" : " from byte " + std::to_string(info.offset) + " on";
-  return "the rest of " + info.file + from +
-         " was not read, its elements are missing: " + info.message;
+  return row.ends_file ? rest_of(info) + ": " + info.message : "";
 }
 
 // What a policy that skips elements does with one whose source gives no more.
@@ -126,10 +129,9 @@ bool Stage::settle(Status& error) {
   const bool minds_all = node_->op().name == "on_error" || node_->op().name == "ignore_errors";
   if (!own && !minds_all) return false;
   if (mutant("error_dropped")) return true;
-  const std::string early = own ? early_end_of(error) : "";
-  if (!early.empty()) {
+  if (own && failed_row(error).ends_source) {
     ErrorInfo info = error.info();
-    info.message = early;
+    info.message = early_end_of(error);
     run_.record({"ended early", Status(std::move(info)), 0});
   }
   const bool skipped = is_skipped(error);
@@ -231,8 +233,14 @@ void Stage::count(Status& error, bool skipped) {
     if (!mutant("counted_twice")) counted->stats.failed.add(Amount{} - lost);
     counted->stats.skipped.add(lost);
   }
-  counted->entry =
-      run_.record({counted->skipped ? "skipped" : "failed", error, lost.weight}, counted->entry);
+  AuditEntry entry{counted->skipped ? "skipped" : "failed", error, lost.weight};
+  entry.ends_file = failed_row(error).ends_file;
+  if (entry.ends_file) {
+    ErrorInfo info = error.info();  // its own: the error itself goes on as it is
+    info.message += "; " + rest_of(info);
+    entry.why = Status(std::move(info));
+  }
+  counted->entry = run_.record(std::move(entry), counted->entry);
 }
 
 void Stage::drop(const Amount& rows, std::string_view why, std::string origin) {
