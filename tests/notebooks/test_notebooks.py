@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
 import random
@@ -104,7 +105,7 @@ def test_every_piece_occurs_and_is_python() -> None:
         one = notebook(seed, everything)
         seen.update(one.pieces)
         for cell in one.cells:
-            compile(cell, "<cell>", "exec")
+            compile(cell, "<cell>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
             assert "KEPT" not in cell
     assert seen == set(PIECES)
 
