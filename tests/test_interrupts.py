@@ -510,6 +510,14 @@ def ctrl_c() -> Iterator[Callable[[], None]]:
     signal.signal(signal.SIGALRM, before)
 
 
+@pytest.fixture
+def gate() -> Iterator[threading.Event]:
+    """What a function waits for; open at the end, or its thread counts as at work for ever."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
 def note_of(it: Any) -> str:
     with pytest.raises(KeyboardInterrupt) as caught:
         next(it)
@@ -517,9 +525,9 @@ def note_of(it: Any) -> str:
     return str(note)
 
 
-def test_a_note_tells_which_line_a_generator_was_waited_for(ctrl_c: Callable[[], None]) -> None:
-    gate = threading.Event()
-
+def test_a_note_tells_which_line_a_generator_was_waited_for(
+    ctrl_c: Callable[[], None], gate: threading.Event
+) -> None:
     def numbers() -> Iterator[int]:
         yield 0
         gate.wait()
@@ -560,9 +568,9 @@ def test_a_note_tells_which_await_an_async_generator_hangs_in(ctrl_c: Callable[[
         assert line in note, note
 
 
-def test_a_note_tells_of_a_call_on_another_thread(ctrl_c: Callable[[], None]) -> None:
-    gate = threading.Event()
-
+def test_a_note_tells_of_a_call_on_another_thread(
+    ctrl_c: Callable[[], None], gate: threading.Event
+) -> None:
     def slow(x: Any) -> Any:
         if int(x) == 2:
             gate.wait()
