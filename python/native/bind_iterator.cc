@@ -277,7 +277,7 @@ class NativeIterator {
     // What is beside rows or failed elements comes with the next turn.
     if (turn.rows > 0 || !turn.failed.empty()) {
       interrupted_ = interrupts.take();
-      if (is_interruption(error)) later_ = error;
+      if (is_interruption(error)) later_ = std::move(error);
       return turn;
     }
     if (interrupts.raise()) throw nb::python_error();

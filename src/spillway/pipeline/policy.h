@@ -37,7 +37,9 @@ struct CountedError;  // stage.cc
 
 // What the pipeline knows of an element that failed, beyond the words: ErrorInfo::input.
 struct FailedRow {
-  Chunk input = {};   // the failing stage's, for quarantine; empty: not known
+  // The failing stage's, for quarantine; empty: not known. May be left out by those who name
+  // fields.
+  Chunk input = {};   // NOLINT(readability-redundant-member-init)
   Amount lost{1, 1};  // rows of that stage's input; none: it stands for no row
   std::shared_ptr<CountedError> counted = nullptr;  // by the run's audit
   bool ends_source = false;  // the source gives no more, though it was not at its end

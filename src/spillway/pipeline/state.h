@@ -47,7 +47,10 @@ class StateWriter {
   // As put(bytes) of the same bytes, which stay shared.
   void put(const StatePtr& state);
   const std::string& bytes() const;
-  std::string take() && { return before_.empty() ? std::move(bytes_) : bytes(); }
+  std::string take() && {
+    if (before_.empty()) return std::move(bytes_);
+    return bytes();
+  }
   // What was written, to be put into another state.
   StatePtr share() &&;
   Status status() const { return status_; }

@@ -612,6 +612,7 @@ class ParallelMapIterator final : public Iterator {
     out.put(kOrder);
     log_->save(out);
     std::vector<OrderBook::Run> left;
+    left.reserve(tasks_.size() + left_.size() + 1);
     for (const auto& task : tasks_) left.push_back({task->next, task->left});
     const std::int64_t read = input_.position();
     if (!input_error_.ok()) left.push_back({read - 1, 1});
