@@ -107,7 +107,7 @@ class LocalFile final : public File {
       if (fd_ >= 0) return {};
     }
     auto opened = open_descriptor(path());
-    Status same = opened.ok() ? check_same(opened.value(), 0) : std::move(opened).status();
+    Status same = opened.ok() ? check_same(opened.value(), 0) : opened.error();
     const MutexLock lock(idle().mutex);
     if (same.ok()) {
       fd_ = opened.value();
