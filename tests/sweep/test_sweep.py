@@ -23,6 +23,7 @@ BYTES_A_ROW = 1.0
 LEFT = {
     "window": 12.0,  # of each pull that its rows came in: the chunk's columns and origins
     "ignore_errors": 20.0,  # entries of the audit, which are at most 10,000
+    "on_error_with_a_quarantine": 20.0,  # the same
     "snapshot": 6.0,  # likewise of pulls
     "group_by_window_of_many_keys": 600.0,  # 4 KB a key that waits, an eighth of the rows
 }
@@ -49,8 +50,9 @@ def _measure(names: list[str], limit: int, few: int, many: int, report: Path) ->
     return dict(json.loads(report.read_text()))
 
 
-def _judge(found: dict[str, Any]) -> list[str]:
-    grown = []
+def _judge(found: dict[str, Any]) -> dict[str, str]:
+    """What is said of each case that grew by more than it may."""
+    grown = {}
     for name, runs in found.items():
         if "skipped" in runs[0]:
             continue
@@ -60,21 +62,32 @@ def _judge(found: dict[str, Any]) -> list[str]:
         each = growth / (many["rows"] - few["rows"])
         print(f"{name}: {growth / MIB:.2f} MiB, {each:.2f} bytes a row, {many['seconds']} s")
         if growth > allowed:
-            grown.append(f"{name}: {growth / MIB:.1f} MiB for {many['rows']} rows, {each:.1f} each")
+            grown[name] = f"{growth / MIB:.1f} MiB for {many['rows']} rows, {each:.1f} each"
     return grown
+
+
+def _sweep(names: list[str], limit: int, few: int, many: int, report: Path) -> dict[str, str]:
+    """What grows with its rows.
+
+    What a heap happens to keep comes near to NOISE in some runs. What seems to have grown is
+    measured again with three times the rows: a leak is three times as large then, noise is not.
+    """
+    grown = _judge(_measure(names, limit, few, many, report))
+    return grown and _judge(_measure(list(grown), limit, few, 3 * many, report))
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_nothing_grows_beside_the_ledger(part: int, tmp_path: Path) -> None:
     names = list(CASES)[part::PARTS]
-    assert _judge(_measure(names, 8 * MIB, 10_000, 300_000, tmp_path / "report.json")) == []
+    assert _sweep(names, 8 * MIB, 10_000, 200_000, tmp_path / "report.json") == {}
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", list(CASES))
 def test_nothing_grows_beside_the_ledger_with_many_rows(name: str, tmp_path: Path) -> None:
     many = int(os.environ.get("SPILLWAY_SOAK_ROWS", "10000000"))
-    assert _judge(_measure([name], 64 * MIB, 100_000, many, tmp_path / "report.json")) == []
+    report = tmp_path / "report.json"
+    assert _judge(_measure([name], 64 * MIB, 100_000, many, report)) == {}
 
 
 def operators_of(node: Any, found: set[str]) -> set[str]:
