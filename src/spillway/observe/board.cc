@@ -150,6 +150,8 @@ bool Board::forget_texts() {
   return true;
 }
 
+// They write to the region, which this object owns.
+// NOLINTNEXTLINE(readability-make-member-function-const)
 std::atomic<std::int64_t>* Board::note_handed(const void* run, std::uint32_t text,
                                               std::int64_t element, std::string_view file) {
   Region* const here = made();
@@ -168,6 +170,7 @@ std::atomic<std::int64_t>* Board::note_handed(const void* run, std::uint32_t tex
   return &handed.element;
 }
 
+// NOLINTNEXTLINE(readability-make-member-function-const)
 void Board::forget_handed(const void* run) {
   Region* const here = made();
   if (here == nullptr || forked()) return;

@@ -17,7 +17,9 @@ constexpr std::int64_t kMostRows = 1 << 16;
 constexpr std::size_t kChunkBytes = 256 * 1024;
 // What a state is of: a pass under way, one that has ended, or one under way some of whose stages
 // hand on what is ready first: then the orders in which they did stand before.
-enum : std::int64_t { kUnderWay, kEnded, kWithOrders };
+constexpr std::int64_t kUnderWay = 0;
+constexpr std::int64_t kEnded = 1;
+constexpr std::int64_t kWithOrders = 2;
 
 }  // namespace
 
