@@ -221,7 +221,7 @@ def window(n: int, folder: Path) -> Any:
 
 @case
 def many_windows(n: int, folder: Path) -> Any:
-    return rows(n).window(3, shift=1).flat_map(lambda ds: ds.batch(3))
+    return rows(n // 4).window(3, shift=1).flat_map(lambda ds: ds.batch(3))
 
 
 @case
