@@ -173,7 +173,7 @@ def test_work_near_the_limit_does_not_read_every_mapping_again_and_again(tmp_pat
     from spillway import _native
     held = []
     while _native.room()["used"] < 0.94 * (768 << 20):  # each is a close look
-        held.append(bytes(3_000_000))
+        held.append(b"x" * 3_000_000)
     before = _native.room()["close_looks"]
     allocations = 0
     for _ in range(300):
@@ -185,6 +185,27 @@ def test_work_near_the_limit_does_not_read_every_mapping_again_and_again(tmp_pat
     code, said, kills = run(program, 768 * MIB, tmp_path)
     assert (code, kills) == (0, 0), said
     assert "seldom True" in said, said
+
+
+@pytest.mark.cgroup
+@pytest.mark.parametrize("size", [300_000, 3_000_000, 30_000_000])
+def test_arrays_that_nobody_has_written_to_count_as_allocated(size: int, tmp_path: Path) -> None:
+    program = f"""\
+    import numpy as np
+    import spillway
+    held = []
+    try:
+        while len(held) * {size} < 2 * (512 << 20):
+            held.append(np.zeros({size}, np.uint8))
+    except MemoryError as error:
+        print("refused", len(held) * {size} < (512 << 20), "does not fit" in str(error))
+    for array in held:
+        array += 1
+    print("touched")
+    """
+    code, said, kills = run(program, 512 * MIB, tmp_path)
+    assert (code, kills) == (0, 0), said
+    assert "refused True True" in said and "touched" in said, said
 
 
 @pytest.mark.cgroup

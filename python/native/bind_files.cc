@@ -111,9 +111,9 @@ void bind_files(nb::module_& m) {
       "refuse_special",
       [](const nb::bytes& path) {
         const std::string name(path.c_str(), path.size());
-        if (Status status = refuse_special(name); !status.ok()) {
-          if (status.code() != Code::kFailedPrecondition) throw_status(status);  // a folder
-        }
+        const Status status = refuse_special(name);
+        const bool folder = status.code() == Code::kFailedPrecondition;
+        if (!status.ok() && !folder) throw_status(status);
       },
       "Raises FileError where something is there that is neither a file nor a folder.");
   m.def(

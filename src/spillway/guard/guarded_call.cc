@@ -113,15 +113,20 @@ GuardedCall::Answer GuardedCall::ask(const Parcel* request, const GuardRules& ru
   // What it may bring back is reserved before it is sent.
   const auto give_up = [this] { return closed_.load(); };
   auto input = memory.reserve(account, needed, give_up);
-  if (input.ok()) answer.input = std::move(input).value();
-  answer.room = memory.try_take(account, room_);
-  auto least = answer.room || !input.ok() ? Result<SharedMemory::Piece>(SharedMemory::Piece())
-                                          : memory.reserve(account, SharedMemory::kPage, give_up);
-  if (!input.ok() || !least.ok()) {
-    answer.parcel = std::move(input.ok() ? least : input).status();
+  if (!input.ok()) {
+    answer.parcel = std::move(input).status();
     return answer;
   }
-  if (!answer.room) answer.room = std::move(least).value();
+  answer.input = std::move(input).value();
+  answer.room = memory.try_take(account, room_);
+  if (!answer.room) {
+    auto least = memory.reserve(account, SharedMemory::kPage, give_up);
+    if (!least.ok()) {
+      answer.parcel = std::move(least).status();
+      return answer;
+    }
+    answer.room = std::move(least).value();
+  }
   watch.go_on();
   MessageWriter message;
   std::vector<int> fds;

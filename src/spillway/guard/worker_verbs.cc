@@ -56,7 +56,7 @@ Status read_status(MessageReader& in, bool trusted) {
   info.file = in.text().substr(0, kMostText);
   info.offset = in.get<std::int64_t>();
   const std::string_view cause = in.text();
-  if (!in.ok() || info.kind > ErrorKind::kBug || info.code > static_cast<Code>(16)) {
+  if (!in.ok() || info.kind > ErrorKind::kBug || info.code > Code::kDataLoss) {
     return internal_bug("a worker's error arrived damaged");
   }
   if (!trusted && info.type == kInterruption) {  // a stranger's code ends nobody's program

@@ -177,7 +177,7 @@ std::size_t Guardian::room_for(const Room& room, const Request& request) const {
 // A close look takes milliseconds. Between two of them, what asking allocators took since the last
 // one may be filled, and stacks of threads are not; nobody is refused for such a guess.
 Room Guardian::look_for(const Request& request) {
-  Room room = RoomGauge::process().look();
+  Room room = with_allocated(RoomGauge::process().look());
   const bool fits = request.bytes <= room_for(room, request);
   const bool untouched_decides =
       request.part < kObjects && request.bytes + must_leave(room, request.part) <= room.unused();
@@ -185,9 +185,18 @@ Room Guardian::look_for(const Request& request) {
   if (request.bytes < kSmallOnes && now_ns() < closely_at_ns_.load()) {
     const std::int64_t since = std::max<std::int64_t>(counted() - counted_then_.load(), 0);
     room.untouched = std::min(room.untouched, room.settled + static_cast<std::size_t>(since));
+    room = with_allocated(room);
     if (request.bytes <= room_for(room, request)) return room;
   }
-  return look_closely();
+  return with_allocated(look_closely());
+}
+
+// What asking allocators hold is in physical memory or will be: mappings do not tell small arrays
+// that nobody has written to from a library's reserve.
+Room Guardian::with_allocated(Room room) const {
+  const auto held = static_cast<std::size_t>(std::max<std::int64_t>(counted(), 0));
+  if (held > room.own) room.untouched = std::max(room.untouched, held - room.own);
+  return room;
 }
 
 bool Guardian::admit_slowly(const Request& request, std::string& refusal) {

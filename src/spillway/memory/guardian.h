@@ -108,6 +108,7 @@ class Guardian {
   bool is_lenient() const;
   std::size_t must_leave(const Room& room, unsigned part) const;
   std::size_t room_for(const Room& room, const Request& request) const;
+  Room with_allocated(Room room) const;
   Room look_for(const Request& request);
   bool trim_heap();
   void loop();
