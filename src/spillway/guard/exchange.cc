@@ -50,8 +50,12 @@ bool exchange(WorkerProcess& worker, Watch& watch, const AccountPtr& account,
     auto reserved = worker.memory().reserve(account, needed, [&watch] { return watch.unwanted(); });
     if (watch.stopped()) return false;
     watch.go_on();
-    refused = reserved.ok() ? Status() : std::move(reserved).status();
-    if (refused.ok()) room = std::move(reserved).value();
+    if (reserved.ok()) {
+      refused = Status();
+      room = std::move(reserved).value();
+    } else {
+      refused = std::move(reserved).status();
+    }
     const auto granted = MessageWriter()
                              .add(WorkerVerb::kRoom)
                              .add(room ? room.offset() : 0)

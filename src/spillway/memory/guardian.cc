@@ -39,6 +39,9 @@ constexpr std::int64_t kTrimEveryNs = 1'000'000'000;
 // notebook's sockets), so it is for large ones.
 constexpr std::size_t kPartForAnybody = 8;
 constexpr std::size_t kSmallOnes = 4 * kMiB;
+// What the interpreter, NumPy and we hold at least: 30 to 40 MiB measured. More than that may be
+// freed again.
+constexpr std::int64_t kInterpreter = 40 * kMiB;
 constexpr std::size_t kGrant = 256 * kKiB;
 constexpr unsigned kObjects = 3;  // the part that requests for objects leave
 constexpr std::size_t kLeastLook = 64 * kKiB;
@@ -118,6 +121,8 @@ void Guardian::start(Raise raise) {
   sigset_t before{};
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
+  const auto own = static_cast<std::int64_t>(RoomGauge::process().look().own);
+  not_counted_ = std::clamp<std::int64_t>(own - counted(), 0, kInterpreter);
   try {
     stopping_ = false;
     thread_ = std::thread([this] { loop(); });
@@ -194,8 +199,9 @@ Room Guardian::look_for(const Request& request) {
 // What asking allocators hold is in physical memory or will be: mappings do not tell small arrays
 // that nobody has written to from a library's reserve.
 Room Guardian::with_allocated(Room room) const {
-  const auto held = static_cast<std::size_t>(std::max<std::int64_t>(counted(), 0));
-  if (held > room.own) room.untouched = std::max(room.untouched, held - room.own);
+  const std::int64_t held = counted() + not_counted_.load();
+  const auto own = static_cast<std::int64_t>(room.own);
+  if (held > own) room.untouched = std::max(room.untouched, static_cast<std::size_t>(held - own));
   return room;
 }
 

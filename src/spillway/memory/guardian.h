@@ -131,6 +131,7 @@ class Guardian {
   std::atomic<std::uint64_t> close_looks_{0};
   std::atomic<std::int64_t> trimmed_ns_{0};
   std::atomic<std::int64_t> closely_at_ns_{0};     // when the next close look is due
+  std::atomic<std::int64_t> not_counted_{0};       // what the process held when it was started
   std::atomic<std::int64_t> counted_then_{0};      // counted() at the last one
   std::atomic<std::int64_t> lenient_until_ns_{0};  // because an error was told
   std::atomic<std::int64_t> still_since_ns_{0};    // the process has not grown since
