@@ -160,6 +160,7 @@ void AsyncLoop::cancel(const AsyncCallPtr& call) {
 
 AsyncLoop::Taken AsyncLoop::take() {
   sleep_if_ended();
+  end_copy_of_worker();  // it would take the wake-up from the process that it is a copy of
   Taken taken;
   is_loop = true;
   {

@@ -61,7 +61,7 @@ def batch_of_declared_elements_at_its_floor(limit: int) -> Facts:
     return taken(ds.batch(BATCH).prefetch(sw.AUTOTUNE))
 
 
-@case(limit=LIMIT + 2 * ROW)
+@case(limit=LIMIT + 8 * ROW)
 def batch_of_a_generator_at_its_floor(limit: int) -> Facts:
     """A generator, which makes its next row while one waits, read ahead before the batch too."""
     ds = generated(COUNT, ROW, declared=False).prefetch(sw.AUTOTUNE)

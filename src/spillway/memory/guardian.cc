@@ -215,7 +215,7 @@ bool Guardian::admit_slowly(const Request& request, std::string& refusal) {
   };
   // What we hold only for speed goes first.
   if (bytes > fits && Budget::process().reclaim(bytes - fits) > 0) look_again();
-  if (bytes > fits && trim_heap()) look_again();
+  if (bytes > fits && trim_heap(bytes - fits)) look_again();
   allow(room);
   if (bytes <= fits) {
     follow_limit(room);
@@ -227,11 +227,15 @@ bool Guardian::admit_slowly(const Request& request, std::string& refusal) {
   return false;
 }
 
-// What was freed and malloc() keeps. Takes 12 ms for 430 MB, so not often.
-bool Guardian::trim_heap() {
+// What was freed and malloc() keeps. Takes 12 ms for 430 MB, so not often, unless as much as is
+// wanted was freed since the last time.
+bool Guardian::trim_heap(std::size_t wanted) {
   const std::int64_t now = now_ns();
   std::int64_t last = trimmed_ns_.load();
-  if (now - last < kTrimEveryNs || !trimmed_ns_.compare_exchange_strong(last, now)) return false;
+  const bool freed = counted() + static_cast<std::int64_t>(wanted) <= counted_at_trim_.load();
+  if (now - last < kTrimEveryNs && !freed) return false;
+  if (!trimmed_ns_.compare_exchange_strong(last, now)) return false;
+  counted_at_trim_ = counted();
   return malloc_trim(0) != 0;
 }
 
@@ -324,7 +328,7 @@ void Guardian::offer(const Room& room) {
 }
 
 Room Guardian::make_room(const Room& room, std::size_t wanted) {
-  const bool gave = Budget::process().reclaim(wanted) > 0 || trim_heap();
+  const bool gave = Budget::process().reclaim(wanted) > 0 || trim_heap(wanted);
   return gave ? RoomGauge::process().look() : room;
 }
 

@@ -110,7 +110,7 @@ class Guardian {
   std::size_t room_for(const Room& room, const Request& request) const;
   Room with_allocated(Room room) const;
   Room look_for(const Request& request);
-  bool trim_heap();
+  bool trim_heap(std::size_t wanted);
   void loop();
   std::chrono::nanoseconds look();
   Room look_closely();
@@ -130,6 +130,7 @@ class Guardian {
   std::atomic<std::uint64_t> alarms_{0};
   std::atomic<std::uint64_t> close_looks_{0};
   std::atomic<std::int64_t> trimmed_ns_{0};
+  std::atomic<std::int64_t> counted_at_trim_{0};   // counted() then
   std::atomic<std::int64_t> closely_at_ns_{0};     // when the next close look is due
   std::atomic<std::int64_t> not_counted_{0};       // what the process held when it was started
   std::atomic<std::int64_t> counted_then_{0};      // counted() at the last one
