@@ -107,8 +107,10 @@ def bounded(error: BaseException) -> BaseException:
     """The exception itself where all of it is of ordinary size, else its stand-in.
 
     >>> small, large = ValueError("x"), ValueError("x" * 10**6)
-    >>> bounded(small) is small, isinstance(bounded(large), ValueError), len(str(bounded(large)))
-    (True, True, 65581)
+    >>> bounded(small) is small, isinstance(bounded(large), ValueError)
+    (True, True)
+    >>> len(str(bounded(large))) < 10**5
+    True
     """
     return error if _fits(error) else _stand_in(error, [MOST_CHAIN], {})
 

@@ -44,7 +44,7 @@ class FileSources:
         `on_error="skip"` or `"quarantine"` a file that cannot be opened is left out, in every
         column, and the audit names it.
 
-        >>> import spillway as sw, tempfile
+        >>> import numpy as np, spillway as sw, tempfile
         >>> x, y = (tempfile.mkdtemp() + name for name in ("/x.npy", "/y.npy"))
         >>> np.save(x, np.eye(2)), np.save(y, np.arange(2))
         (None, None)
@@ -110,7 +110,7 @@ class FileSources:
         All arrays must have as many rows; `keys` are those to take (all). Archives may be
         compressed (`np.savez_compressed`): read in order they cost what decompressing them does.
 
-        >>> import spillway as sw, tempfile
+        >>> import numpy as np, spillway as sw, tempfile
         >>> path = tempfile.mkdtemp() + "/a.npz"
         >>> np.savez(path, x=np.eye(2), y=np.arange(2))
         >>> [(row["x"].tolist(), int(row["y"])) for row in sw.Dataset.from_npz(path)]

@@ -210,7 +210,7 @@ def pass_over(board: Board) -> None:
             yield np.int64(i)
 
     ds = sw.Dataset.from_generator(
-        killed_once, args=(3000,), output_signature=INT, isolate=True, read_ahead=0
+        killed_once, args=(3000,), output_signature=INT, isolate=True, read_ahead=0, restarts=1000
     )
     assert [int(x) for x in ds] == list(range(3000))
 
