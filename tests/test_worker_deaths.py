@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -249,13 +250,13 @@ def test_what_a_worker_started_ends_with_it(tmp_path: Path) -> None:
 
     [pid] = list(sw.Dataset.range(1).map(work, isolate=True))
     _native.end_idle_workers()
-    with (
-        open(f"/proc/{int(pid)}/stat")
-        if os.path.exists(f"/proc/{int(pid)}")
-        else open(os.devnull) as file
-    ):
-        state = file.read()
-    assert state == "" or state.rpartition(")")[2].split()[0] == "Z"
+    try:
+        child = os.pidfd_open(int(pid))
+    except ProcessLookupError:
+        return  # it is gone already
+    ended = select.select([child], [], [], 60)[0]
+    os.close(child)
+    assert ended
 
 
 # ---- Channels that are damaged

@@ -150,7 +150,7 @@ def number_of_padded(row: Any) -> int:
     return number
 
 
-@case(limit=LIMIT + 2 * ROW)
+@case(limit=LIMIT + 8 * ROW)
 def padded_batch_at_its_floor(limit: int) -> Facts:
     """Rows wait until the longest of their batch is known, and move into it."""
     spec = sw.TensorSpec((None,), "int64")
