@@ -150,9 +150,9 @@ def number_of_padded(row: Any) -> int:
     return number
 
 
-@case(limit=LIMIT + 8 * ROW)
+@case(limit=LIMIT + (BATCH + 2) * ROW)
 def padded_batch_at_its_floor(limit: int) -> Facts:
-    """Rows wait until the longest of their batch is known, and move into it."""
+    """Rows wait beside the batch until the longest of them is known, and move into it."""
     spec = sw.TensorSpec((None,), "int64")
     ds = sw.Dataset.range(COUNT)
     ds = ds.map(uneven, num_parallel_calls=sw.AUTOTUNE, output_signature=spec)
