@@ -117,6 +117,8 @@ PyGetSetDef fields[] = {{"_pass", get_field, set_field, nullptr, &pass_field},
                         {"_convert", get_field, set_field, nullptr, &convert_field},
                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef methods[] = {
+    // As Python's interface has it: the flags say which of the types it is.
+    // NOLINTNEXTLINE(bugprone-casting-through-void)
     {"get_next", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(get_next)),
      METH_VARARGS | METH_KEYWORDS,
      "get_next($self, name=None)\n--\n\nThe next element; OutOfRangeError at the end."},

@@ -68,7 +68,8 @@ bool fits(T value, const Range& range) {
   if constexpr (std::is_floating_point_v<T>) {
     // The end is a power of two and so exact; it does not belong to the range.
     const auto below = static_cast<double>(range.least);
-    const double end = static_cast<double>(range.most / 2 + 1) * 2;
+    const std::uint64_t half = range.most / 2 + 1;
+    const double end = static_cast<double>(half) * 2;
     const auto wide = static_cast<double>(value);
     return std::trunc(wide) == wide && wide >= below && wide < end;
   } else if constexpr (std::is_signed_v<T>) {

@@ -27,6 +27,7 @@ TEST(Filling, pieces_move_into_the_whole_with_room_for_one_more) {
   Budget budget(kWhole + kPiece);
   const AccountPtr account = budget.open_account("batch");
   std::vector<std::optional<Buffer>> pieces;
+  pieces.reserve(kPieces);
   for (std::size_t i = 0; i < kPieces; ++i) pieces.emplace_back(piece(account, int(i)));
   auto filling = Filling::begin(account, kWhole, Filling::Comes::kAll).value();
   for (std::size_t i = 0; i < kPieces; ++i) {
