@@ -41,9 +41,9 @@ class Consumer {
   // Before the first next(). An error leaves the pass as it was, unless it is half_restored(): then
   // it stands nowhere and has to be closed.
   Status restore(std::string_view state);
+  bool half_restored() const { return half_restored_; }
   // Lets a driver thread begin to read ahead now rather than with the first next().
   void start_early();
-  bool half_restored() const { return half_restored_; }
 
   // Stops, drains, lets threads end; next() then says the end. Never waits long.
   void close();
