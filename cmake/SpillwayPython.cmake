@@ -46,7 +46,8 @@ nanobind_add_module(_native NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE
   python/native/tensors.cc
   python/native/stop_button.cc
   python/native/survival.cc
-  python/native/voice.cc)
+  python/native/voice.cc
+  python/native/whose_code.cc)
 target_include_directories(_native SYSTEM PRIVATE ${numpy_include})
 target_include_directories(_native PRIVATE python/native)
 target_link_libraries(_native PRIVATE spillway spillway_flags)

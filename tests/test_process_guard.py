@@ -17,13 +17,19 @@ import pytest
 from tests.ceiling.harness import MIB, ROOT, Group, entrance
 
 
-def run(program: str, limit: int, folder: Path, *, seconds: float = 100) -> tuple[int, str, int]:
-    """Exit code, what it wrote, and how many processes the kernel killed."""
+def run(
+    program: str, limit: int, folder: Path, *, seconds: float = 300, first: str = ""
+) -> tuple[int, str, int]:
+    """Exit code, what it wrote, and how many processes the kernel killed.
+
+    `first` stands before the program, and before its import of spillway.
+    """
     group = Group.make(limit)
     if group is None:
         pytest.skip("no memory cgroup to be had here")
     path = folder / "program.py"
-    path.write_text("import numpy as np\nimport spillway as sw\n" + textwrap.dedent(program))
+    imports = f"import numpy as np; {first}\nimport spillway as sw\n"
+    path.write_text(imports + textwrap.dedent(program))
     try:
         done = subprocess.run(
             [sys.executable, str(path)],
@@ -254,6 +260,59 @@ def test_after_an_error_the_next_lines_have_what_they_need(tmp_path: Path) -> No
 
 
 @pytest.mark.cgroup
+def test_what_a_notebook_does_between_two_cells_is_not_refused(tmp_path: Path) -> None:
+    """It is code of a library without any of the user's around it, and does not survive that."""
+    library = tmp_path / "library"
+    library.mkdir()
+    (library / "between_cells.py").write_text(
+        textwrap.dedent("""\
+        import queue, threading
+        orders, answers = queue.SimpleQueue(), queue.SimpleQueue()
+        def serve():
+            while True:
+                many = orders.get()
+                try:
+                    answers.put([str(j) * 10 for j in range(many)][-1])
+                except MemoryError as error:
+                    answers.put(error)
+        threading.Thread(target=serve, daemon=True).start()
+        """)
+    )
+    program = f"""\
+    import sys, time, threading
+    from spillway import guardian, memory_errors
+    sys.path.insert(0, {str(library)!r})
+    from between_cells import orders, answers
+    libraries, tellers = [{str(library)!r}, threading.__file__], [guardian, memory_errors]
+    sw._native.set_library_files(libraries, [each.__file__ for each in tellers])
+    kept = []
+    def fill():
+        while True:
+            kept.append("%01900d" % len(kept))
+    for attempt in range(40):  # until nothing small is given any more
+        try:
+            fill()
+        except MemoryError:
+            time.sleep(0.05)
+    try:
+        mine = [str(j) * 10 for j in range(30_000)]
+    except MemoryError:
+        mine = None
+    orders.put(30_000)
+    answer = None
+    while answer is None:
+        try:
+            answer = answers.get()
+        except MemoryError:  # the one who waits may be stopped for it
+            continue
+    print("mine", mine, "library's", answer)
+    """
+    code, said, kills = run(program, 256 * MIB, tmp_path)
+    assert (code, kills) == (0, 0), said
+    assert "mine None library's 29999299992999929999" in said, said
+
+
+@pytest.mark.cgroup
 def test_a_child_that_fills_the_container_is_killed_and_not_its_parent(tmp_path: Path) -> None:
     program = """\
     import subprocess, sys
@@ -353,7 +412,7 @@ for one in work:
 limit = _native.room()["limit"]
 held = []
 while _native.room()["used"] < SHARE * limit:
-    held.append(np.ones(100_000))
+    held.append(np.ones(1_000_000))  # few: each look reads every mapping
 began, rounds = time.monotonic(), 0
 while rounds < ROUNDS or time.monotonic() - began < SECONDS:
     for one in work:

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "spillway/memory/guardian.h"
+#include "whose_code.h"
 
 namespace spillway::python {
 
@@ -21,9 +22,9 @@ class Admission {
   template <typename Allocate>
   void* ask(const Guardian::Request& request, const Allocate& allocate) {
     if (!on_.load(std::memory_order_relaxed)) return allocate();
-    if (!guardian_.admit(request, refusal())) return nullptr;
+    if (!guardian_.fits_at_once(request) && !look(request)) return nullptr;
     void* given = allocate();
-    if (given == nullptr && guardian_.admit_slowly(request, refusal())) given = allocate();
+    if (given == nullptr && look(request)) given = allocate();
     return given;
   }
 
@@ -38,6 +39,13 @@ class Admission {
   static std::string& refusal();
 
  private:
+  // A notebook's own code, between two cells, does not survive the refusal of a small object.
+  bool look(Guardian::Request request) {
+    using enum Guardian::Request::Size;
+    if (request.size == kSmall && !runs_for_the_user()) request.size = kNecessary;
+    return guardian_.admit_slowly(request, refusal());
+  }
+
   std::atomic<bool> on_{false};
   Guardian& guardian_ = Guardian::process();
 };

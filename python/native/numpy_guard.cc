@@ -10,7 +10,7 @@ PyDataMemAllocator original;
 Admission* admission = nullptr;  // set before the allocator's functions are
 
 // An array so small may use part of what is kept free: it may belong to telling an error.
-constexpr std::size_t kSmall = 256 * 1024;
+constexpr std::size_t kSmallArray = 256 * 1024;
 
 void uncount(std::int64_t bytes) { Guardian::process().allocated_arrays(-bytes); }
 
@@ -22,7 +22,8 @@ void* counted(void* given) {
 }
 
 Guardian::Request array_of(std::size_t bytes) {
-  return {bytes, "an array", bytes <= kSmall ? 2U : 1U};
+  using enum Guardian::Request::Size;
+  return {bytes, "an array", bytes <= kSmallArray ? kSmall : kLarge};
 }
 
 void* guarded_malloc(void* ctx, std::size_t size) {

@@ -12,31 +12,47 @@ PyMemAllocatorEx blocks;         // what is too large for an arena
 PyObjectArenaAllocator arenas;   // what small objects live in
 Admission* admission = nullptr;  // set before the allocators' functions are
 
-constexpr std::size_t kLeastLooked = 2048;  // below this a block is not looked at
-// What is larger may not touch what is kept free. Anything smaller may use two thirds of it: the
-// code that tells an error, and cleans up after it, needs objects.
-constexpr std::size_t kLarge = 4 * 1024 * 1024;
-constexpr unsigned kPart = 3;
+constexpr std::size_t kLeastLooked = 2048;  // a smaller block is not looked at by itself
+// ... but so much of them is, frees not counted: a list of short texts is made of nothing else.
+constexpr std::size_t kLookedTogether = 256 * 1024;
+thread_local std::size_t not_looked_at = 0;
+// What is larger may not touch what is kept free. Anything smaller may use part of it: the code
+// that tells an error, and cleans up after it, needs objects.
+constexpr std::size_t kLargeObject = 4 * 1024 * 1024;
 
 // Where no arena is to be had Python asks malloc() for each small object instead, so a refused
 // arena has to be a refused object.
 thread_local bool arena_refused = false;
 
 Guardian::Request object_of(std::size_t bytes) {
-  return {bytes, "an object", bytes < kLarge ? kPart : 1U};
+  using enum Guardian::Request::Size;
+  return bytes < kLargeObject ? Guardian::Request{bytes, "an object", kSmall, true}
+                              : Guardian::Request{bytes, "an object"};
+}
+
+// Whether a block so small may be made.
+bool may_be_small(std::size_t size) {
+  not_looked_at += size;
+  if (not_looked_at < kLookedTogether) return true;
+  static char granted = 0;
+  if (admission->ask(object_of(kLookedTogether), [] { return &granted; }) == nullptr) return false;
+  not_looked_at = 0;
+  return true;
 }
 
 void* guarded_malloc(void* /*ctx*/, std::size_t size) {
   if (std::exchange(arena_refused, false)) return nullptr;
   const auto make = [&] { return blocks.malloc(blocks.ctx, size); };
-  return size < kLeastLooked ? make() : admission->given(admission->ask(object_of(size), make));
+  if (size < kLeastLooked) return may_be_small(size) ? make() : nullptr;
+  return admission->given(admission->ask(object_of(size), make));
 }
 void* guarded_calloc(void* /*ctx*/, std::size_t count, std::size_t size) {
   if (std::exchange(arena_refused, false)) return nullptr;
   const auto make = [&] { return blocks.calloc(blocks.ctx, count, size); };
   std::size_t bytes = 0;
   if (__builtin_mul_overflow(count, size, &bytes)) return nullptr;
-  return bytes < kLeastLooked ? make() : admission->given(admission->ask(object_of(bytes), make));
+  if (bytes < kLeastLooked) return may_be_small(bytes) ? make() : nullptr;
+  return admission->given(admission->ask(object_of(bytes), make));
 }
 // Counted are blocks of a usable size from kLeastLooked on, whichever way they came to it.
 std::int64_t counted_size(void* block) {
@@ -45,7 +61,7 @@ std::int64_t counted_size(void* block) {
 }
 void* guarded_realloc(void* /*ctx*/, void* old, std::size_t size) {
   const auto again = [&] { return blocks.realloc(blocks.ctx, old, size); };
-  if (size < kLeastLooked && old == nullptr) return again();
+  if (size < kLeastLooked && old == nullptr) return may_be_small(size) ? again() : nullptr;
   const std::int64_t before = counted_size(old);
   const auto more = static_cast<std::int64_t>(size) - before;
   void* given = size >= kLeastLooked && more > 0
@@ -60,8 +76,7 @@ void guarded_free(void* /*ctx*/, void* old) {
 }
 
 void* guarded_arena(void* /*ctx*/, std::size_t size) {
-  void* given =
-      admission->ask({size, "an object", kPart}, [&] { return arenas.alloc(arenas.ctx, size); });
+  void* given = admission->ask(object_of(size), [&] { return arenas.alloc(arenas.ctx, size); });
   arena_refused = given == nullptr;
   if (given != nullptr) admission->count(static_cast<std::int64_t>(size));
   return given;

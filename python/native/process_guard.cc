@@ -1,6 +1,7 @@
 // How the guardian stops a thread that fills memory: an exception at its next bytecode.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -10,12 +11,14 @@
 #include "bindings.h"
 #include "object_guard.h"
 #include "objects.h"
+#include "spillway/base/bytes.h"
 #include "spillway/base/forks.h"
 #include "spillway/memory/budget.h"
 #include "spillway/memory/data_limit.h"
 #include "spillway/memory/guardian.h"
 #include "tensors.h"
 #include "voice.h"
+#include "whose_code.h"
 
 namespace nb = nanobind;
 
@@ -24,11 +27,13 @@ namespace {
 
 // A child starts within this time, or inherits the limit of that moment.
 constexpr std::int64_t kStartsWithinNs = 200'000'000;
+constexpr std::size_t kEnoughForAnyLibrary = 512 * kMiB;
 
 // With the GIL: gives the exception to raise here, or its class for another thread; None: neither.
 PyObject* hook = nullptr;
-std::atomic<bool> asked{false};  // a pending call is on its way, or runs
-Guardian::Alarm last;            // with the GIL
+PyObject* library_hook = nullptr;  // with the GIL: raises where a library's file cannot be loaded
+std::atomic<bool> asked{false};    // a pending call is on its way, or runs
+Guardian::Alarm last;              // with the GIL
 
 nb::dict facts_of(const Guardian::Alarm& alarm) {
   nb::dict out;
@@ -45,10 +50,15 @@ nb::dict facts_of(const Guardian::Alarm& alarm) {
   return out;
 }
 
+// A refusal has stopped the growth since, or there is room again.
+bool is_still_due(const Guardian::Alarm& alarm) {
+  return Guardian::process().refused_ns() < alarm.at_ns && Guardian::process().is_tight();
+}
+
 // On the main thread, between two bytecodes of whatever it runs.
 int raise_here(void* /*unused*/) {
   int raised = 0;
-  if (hook != nullptr && Guardian::process().is_tight()) {
+  if (hook != nullptr && is_still_due(last)) {
     try {
       const nb::object error = nb::handle(hook)(facts_of(last), nb::none());
       if (!error.is_none()) {
@@ -77,7 +87,7 @@ unsigned long python_thread(int native) {
 
 // A thread that computes for another (a pool's) cannot be stopped: the one that waits for it can.
 void stop_thread(const Guardian::Alarm& alarm) {
-  if (hook == nullptr || !Guardian::process().is_tight()) return;
+  if (hook == nullptr || !is_still_due(alarm)) return;
   last = alarm;
   const unsigned long thread = alarm.thread == getpid() ? 0 : python_thread(alarm.thread);
   if (thread == 0) {
@@ -94,9 +104,22 @@ void stop_thread(const Guardian::Alarm& alarm) {
   }
 }
 
-// A process that is started inherits the limit of this one.
-int before_children(const char* event, PyObject* /*args*/, void* /*data*/) {
+// Of a library that is about to be loaded. What its initializers allocate cannot fail: C++ ends the
+// process instead.
+int before_library(PyObject* args) {
+  PyObject* file =
+      PyTuple_Check(args) && PyTuple_GET_SIZE(args) > 1 ? PyTuple_GET_ITEM(args, 1) : nullptr;
+  if (library_hook == nullptr || file == nullptr || !PyUnicode_Check(file)) return 0;
+  if (RoomGauge::process().look().unused() >= kEnoughForAnyLibrary) return 0;
+  PyObject* answer = PyObject_CallOneArg(library_hook, file);
+  Py_XDECREF(answer);
+  return answer == nullptr ? -1 : 0;
+}
+
+int on_event(const char* event, PyObject* args, void* /*data*/) {
   const auto is = [event](const char* name) { return std::strcmp(event, name) == 0; };
+  if (is("import")) return before_library(args);
+  // A process that is started inherits the limit of this one.
   if (is("subprocess.Popen") || is("os.posix_spawn") || is("os.spawn") || is("os.system") ||
       is("os.fork") || is("os.forkpty") || is("os.exec") || is("pty.spawn")) {
     DataLimit::lift(kStartsWithinNs);
@@ -107,7 +130,7 @@ int before_children(const char* event, PyObject* /*args*/, void* /*data*/) {
 void guard_process(bool on) {
   static const HomeProcess kHome;
   if (!kHome.here()) return;
-  static const bool kAudited = PySys_AddAuditHook(before_children, nullptr) == 0;
+  static const bool kAudited = PySys_AddAuditHook(on_event, nullptr) == 0;
   guard_objects(on);
   if (on && kAudited) {
     Guardian::process().start([](const Guardian::Alarm& alarm) {
@@ -131,6 +154,12 @@ nb::dict dict_of(const Room& room) {
   out["arrays"] = Guardian::process().arrays();
   out["alarms"] = Guardian::process().alarms();
   out["close_looks"] = Guardian::process().close_looks();
+  return out;
+}
+
+std::vector<PyObject*> pointers(const std::vector<nb::str>& texts) {
+  std::vector<PyObject*> out;
+  for (const nb::str& each : texts) out.push_back(each.ptr());
   return out;
 }
 
@@ -160,8 +189,18 @@ void bind_process_guard(nb::module_& m) {
   m.def(
       "is_tight", [] { return Guardian::process().is_tight(); },
       "Whether less is free than what the guardian keeps free.");
+  m.def(
+      "set_library_files",
+      [](const std::vector<nb::str>& of_libraries, const std::vector<nb::str>& of_tellers) {
+        set_library_files(pointers(of_libraries), pointers(of_tellers));
+      },
+      "How the files of libraries begin, and of what tells an error: neither is refused an "
+      "object.");
   m.def("set_alarm_hook", [](const nb::object& callable) {
     Py_XDECREF(std::exchange(hook, Py_NewRef(callable.ptr())));
+  });
+  m.def("set_library_hook", [](const nb::object& callable) {
+    Py_XDECREF(std::exchange(library_hook, Py_NewRef(callable.ptr())));
   });
   m.def(
       "give_back",

@@ -7,33 +7,32 @@ grows; here it is decided whether that thread may be stopped where it is, and wh
 from __future__ import annotations
 
 import gc
-import os
 import sys
-import sysconfig
 import time
 from types import FrameType
 from typing import Any
 
-from spillway import _native, errors
+from spillway import _native, errors, libraries, memory_errors
 from spillway._native import format_bytes
 from spillway.config import is_guard_wanted
 from spillway.largest import largest
-from spillway.lines import PACKAGE, describe, with_source
-from spillway.memory_errors import holders_and_advice
+from spillway.lines import LIBRARIES, PACKAGE, describe, users_frame, with_source
 
 _COLLECTING_SHARE = 10  # of its time a program may spend in collections that we begin: one part
-_LIBRARIES = (
-    *tuple(os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "purelib", "platlib")),
-    "<frozen",
-)
 
 _collect_after = 0.0
 
 
 def begin() -> None:
     """Starts the guardian, unless SPILLWAY_GUARD=0."""
+    _native.set_library_files(
+        [*LIBRARIES, PACKAGE], [__file__, libraries.__file__, memory_errors.__file__]
+    )
     _native.set_alarm_hook(alarm)
+    _native.set_library_hook(libraries.before_loading)
     _native.guard_process(is_guard_wanted())
+    if is_guard_wanted():
+        libraries.let_allocators_ask()
 
 
 def alarm(facts: dict[str, Any], thread: int | None) -> BaseException | type | None:
@@ -65,14 +64,12 @@ def _interruptible(frame: FrameType | None) -> FrameType | None:
     """
     if frame is None or frame.f_code.co_filename.startswith(PACKAGE):
         return None
-    first = at = frame
-    while at is not None:
-        if not at.f_code.co_filename.startswith((PACKAGE, *_LIBRARIES)):
-            return at
-        if at.f_back is None:
-            break
-        at = at.f_back
-    return None if "ipykernel" in sys.modules else first
+    found = users_frame(frame)
+    if found is not None or "ipykernel" in sys.modules:
+        return found
+    while frame.f_back is not None:
+        frame = frame.f_back
+    return frame
 
 
 def _make_room(facts: dict[str, Any]) -> bool:
@@ -98,7 +95,7 @@ def _error(facts: dict[str, Any], frame: FrameType) -> errors.BudgetError:
         f"  it grew at {with_source(line)}",
         "  " + _parts(facts),
     ]
-    text = "\n".join(lines) + holders_and_advice(largest(frame))
+    text = "\n".join(lines) + memory_errors.holders_and_advice(largest(frame))
     return errors.BudgetError(text, kind="resource", line=line)
 
 

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-from types import CodeType
+import sysconfig
+from types import CodeType, FrameType
 from typing import Any
 
 PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+# Folders of what is installed.
+LIBRARIES = tuple(
+    {
+        *(os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "purelib", "platlib")),
+        *(
+            os.path.join(folder, "")
+            for folder in sys.path
+            if os.path.basename(folder) in ("site-packages", "dist-packages")
+        ),
+    }
+)
 _OURS = (PACKAGE, "<spillway")  # functions that are made of definitions have no file
 
 
@@ -17,6 +29,15 @@ def _notebook() -> dict[str, int]:
     shell = ipython.get_ipython() if ipython is not None else None
     counts: Any = getattr(getattr(shell, "compile", None), "_filename_map", None)
     return counts if isinstance(counts, dict) else {}
+
+
+def users_frame(frame: FrameType | None) -> FrameType | None:
+    """The innermost frame from `frame` on that is neither ours nor a library's."""
+    while frame is not None and frame.f_code.co_filename.startswith(
+        (PACKAGE, "<frozen", *LIBRARIES)
+    ):
+        frame = frame.f_back
+    return frame
 
 
 def user_line() -> str:

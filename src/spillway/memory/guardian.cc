@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,10 +44,18 @@ constexpr std::size_t kSmallOnes = 4 * kMiB;
 // freed again.
 constexpr std::int64_t kInterpreter = 40 * kMiB;
 constexpr std::size_t kGrant = 256 * kKiB;
-constexpr unsigned kObjects = 3;  // the part that requests for objects leave
+// What small allocations leave: a third of what is kept free, and at least so much. While an error
+// is told, or nothing grows, a sixth, and at least so much: the next line that is compiled, the
+// `del` that helps. The rest is for what a notebook does between two cells.
+constexpr std::size_t kPartForSmall = 3;
+constexpr std::size_t kLeastForSmall = 8 * kMiB;
+constexpr std::size_t kPartWhileTelling = 6;
+constexpr std::size_t kLeastWhileTelling = 6 * kMiB;
+constexpr std::size_t kLeastForNecessary = kMiB;
 constexpr std::size_t kLeastLook = 64 * kKiB;
 // So much of its time may the guardian spend on close looks: one part in 20.
 constexpr std::int64_t kCloseLookShare = 20;
+constexpr std::int64_t kUrgentLookShare = 4;
 constexpr std::int64_t kEpisodeNs = 2'000'000'000;
 // How long telling an error may take, and after how long without growth nothing runs away.
 constexpr std::int64_t kLenientNs = 3'000'000'000;
@@ -58,6 +67,7 @@ constexpr std::size_t kForTelling = 5 * kMiB / 4;
 constexpr std::int64_t kOfferNs = 50'000'000;
 constexpr std::int64_t kOfferSoonNs = 5'000'000;
 constexpr std::size_t kGrowth = 512 * kKiB;
+constexpr int kPriority = -10;
 
 // Minor page faults of a thread so far: the tenth field of its stat, the name being in brackets.
 std::uint64_t faults_of(const char* thread) {
@@ -164,18 +174,25 @@ bool Guardian::is_lenient() const {
   return still != 0 && now - still > kStillNs;
 }
 
-// Of what is kept free: all of it for what is large, little for what telling an error needs.
-std::size_t Guardian::must_leave(const Room& room, unsigned part) const {
+std::size_t Guardian::must_leave(const Room& room, const Request& request) const {
   const std::size_t kept = kept_free(room.limit);
-  if (part == 1) return kept;
-  return is_lenient() ? std::min(kept / part, kLeastFree) : kept / part;
+  switch (request.size) {
+    case Request::Size::kLarge:
+      return kept;
+    case Request::Size::kSmall:
+      return is_lenient() ? std::max(kept / kPartWhileTelling, kLeastWhileTelling)
+                          : std::max(kept / kPartForSmall, kLeastForSmall);
+    case Request::Size::kNecessary:
+      return kLeastForNecessary;
+  }
+  return kept;
 }
 
-// How much somebody may have. Objects are touched at once and do not wait for anybody's arrays to
-// be filled, so they are measured by what is really free.
+// How much somebody may have. What is touched at once does not wait for anybody's arrays to be
+// filled, so it is measured by what is really free.
 std::size_t Guardian::room_for(const Room& room, const Request& request) const {
-  const std::size_t kept = must_leave(room, request.part);
-  const std::size_t left = request.part >= kObjects ? room.unused() : room.left();
+  const std::size_t kept = must_leave(room, request);
+  const std::size_t left = request.touched ? room.unused() : room.left();
   return left > kept ? left - kept : 0;
 }
 
@@ -185,15 +202,20 @@ Room Guardian::look_for(const Request& request) {
   Room room = with_allocated(RoomGauge::process().look());
   const bool fits = request.bytes <= room_for(room, request);
   const bool untouched_decides =
-      request.part < kObjects && request.bytes + must_leave(room, request.part) <= room.unused();
+      !request.touched && request.bytes + must_leave(room, request) <= room.unused();
   if (fits || !untouched_decides) return room;
   if (request.bytes < kSmallOnes && now_ns() < closely_at_ns_.load()) {
-    const std::int64_t since = std::max<std::int64_t>(counted() - counted_then_.load(), 0);
-    room.untouched = std::min(room.untouched, room.settled + static_cast<std::size_t>(since));
+    room.untouched = std::min(room.untouched, known_untouched(room));
     room = with_allocated(room);
     if (request.bytes <= room_for(room, request)) return room;
   }
   return with_allocated(look_closely());
+}
+
+// What the last close look found, and what asking allocators took since.
+std::size_t Guardian::known_untouched(const Room& room) const {
+  const std::int64_t since = std::max<std::int64_t>(counted() - counted_then_.load(), 0);
+  return room.settled + static_cast<std::size_t>(since);
 }
 
 // What asking allocators hold is in physical memory or will be: mappings do not tell small arrays
@@ -219,11 +241,15 @@ bool Guardian::admit_slowly(const Request& request, std::string& refusal) {
   allow(room);
   if (bytes <= fits) {
     follow_limit(room);
+    if (request.size == Request::Size::kNecessary) DataLimit::grant(bytes);
     return true;
   }
   refusal = text_of(room, request, fits);
   // The error will be told by code that needs small objects itself, on its way out of the program.
-  if (request.part > 1) error_is_told();
+  if (request.size != Request::Size::kLarge) {
+    refused_ns_ = now_ns();
+    error_is_told();
+  }
   return false;
 }
 
@@ -242,13 +268,14 @@ bool Guardian::trim_heap(std::size_t wanted) {
 // ---- Layers 2 and 3: the thread
 
 // What was mapped since the last close look may be a thread's stack, which nobody fills: only the
-// next one takes it off. While the container has something left, small allocations must not fail.
-// Nobody gets more once it has not.
+// next one takes it off, but for what an asking allocator has. While the container has something
+// left, small allocations must not fail. Nobody gets more once it has not.
 void Guardian::follow_limit(const Room& room) {
   const std::size_t kept = kept_free(room.limit);
   // What is kept for speed is no reason to refuse anybody: it is given back when it is needed.
   const std::size_t free = room.unused() + SlabPool::process().idle_bytes();
-  const std::size_t taken = room.settled + kept / kPartForAnybody;
+  const std::size_t taken =
+      std::min(room.untouched, known_untouched(room)) + kept / kPartForAnybody;
   const bool some = room.unused() > kLeastFree + kForTelling;
   const std::size_t least = room.unused() > kept / 4 ? kSmallOnes : some ? kForTelling : 0;
   granted_ = 0;
@@ -266,6 +293,8 @@ bool Guardian::follow_limit_now() {
 
 void Guardian::loop() {
   pthread_setname_np(pthread_self(), "sw-guardian");
+  // Before the threads that fill memory, where that is allowed; it runs for microseconds.
+  static_cast<void>(setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kPriority));
   const MutexLock lock(mutex_);
   while (!stopping_) {
     mutex_.unlock();
@@ -281,7 +310,10 @@ nanoseconds Guardian::look() {
   const bool unsettled = room.untouched > room.settled + kept / 2;
   // Where little of what is free is spoken for, it makes no difference.
   const bool matters = room.untouched > std::max(room.unused() / 4, kept / 8);
-  if (matters && (unsettled || room.left() < kept) && now_ns() >= closely_at_ns_.load()) {
+  // Somebody may have mapped in one piece what the container has not got.
+  const bool urgent = unsettled && room.left() < kept && now_ns() >= urgent_at_ns_;
+  const bool due = now_ns() >= closely_at_ns_.load();
+  if (urgent || (matters && (unsettled || room.left() < kept) && due)) {
     room = look_closely();
   }
   follow_stillness(room);
@@ -309,6 +341,7 @@ Room Guardian::look_closely() {
   const Room room = RoomGauge::process().look_closely();
   const std::int64_t ended = now_ns();
   closely_at_ns_ = ended + (ended - began) * kCloseLookShare;
+  urgent_at_ns_ = ended + (ended - began) * kUrgentLookShare;
   return room;
 }
 
@@ -354,15 +387,17 @@ Room Guardian::fullest() {
   return fullest_ns_ == 0 ? RoomGauge::process().look() : fullest_;
 }
 
-// A thread is stopped again only if there was more growth: what is there already may stay.
+// A thread is stopped again only if there was more growth: what is there already may stay. Growth
+// that a refusal has ended is over.
 void Guardian::warn(const Room& room) {
   if (warned_at_ != 0 && room.used < warned_at_ + kept_free(room.limit) / 16) return;
-  const bool first = faults_.empty();
+  const bool first = faults_.empty() || refused_ns_.load() >= faults_ns_;
   const bool more = room.own >= faults_own_ + kGrowth;
   // Shared memory has no owner: it is ours if our pages and the container grew at once.
   const bool more_shared =
       room.shared >= faults_shared_ + kGrowth && room.used >= faults_used_ + kGrowth;
   if (!first && !more && !more_shared) return;
+  faults_ns_ = now_ns();
   faults_own_ = room.own;
   faults_shared_ = room.shared;
   faults_used_ = room.used;
@@ -379,6 +414,7 @@ void Guardian::warn(const Room& room) {
       static_cast<std::int64_t>(Budget::process().used()) - static_cast<std::int64_t>(since_.ours);
   alarm.seconds = static_cast<double>(now_ns() - since_.at_ns) / 1e9;
   alarm.thread = thread;
+  alarm.at_ns = now_ns();
   Raise raise;
   {
     const MutexLock lock(mutex_);

@@ -35,6 +35,7 @@ class Guardian {
     std::int64_t grew_ours = 0;    // of that, Spillway's
     double seconds = 0;            // since when
     int thread = 0;                // the kernel's number of the thread that touched the most
+    std::int64_t at_ns = 0;
   };
   // Called on the guardian's thread, which it must not hold up.
   using Raise = std::function<void(const Alarm&)>;
@@ -51,15 +52,24 @@ class Guardian {
   struct Request {
     std::size_t bytes = 0;
     const char* what = "an object";  // for the refusal
-    unsigned part = 1;               // it must leave 1/part of what is kept free
+    // How much of what is kept free it must leave.
+    enum class Size : std::uint8_t {
+      kLarge,      // all of it
+      kSmall,      // a part: it may belong to telling an error
+      kNecessary,  // almost nothing: whoever asks does not survive a refusal
+    } size = Size::kLarge;
+    bool touched = false;  // at once, so that it is measured by what is really free
   };
   // Whether it fits. Where not, `refusal` says why. Any thread; 2 ns unless little is left or much
   // is asked for. Followed by `allocated()`.
   bool admit(const Request& request, std::string& refusal) {
-    const auto after = counted() + static_cast<std::int64_t>(request.bytes);
-    return after <= look_at_.load(std::memory_order_relaxed) || admit_slowly(request, refusal);
+    return fits_at_once(request) || admit_slowly(request, refusal);
   }
-  // The same, with a look at the process, and after what is ours was given back if it must be.
+  bool fits_at_once(const Request& request) const {
+    const auto after = counted() + static_cast<std::int64_t>(request.bytes);
+    return after <= look_at_.load(std::memory_order_relaxed);
+  }
+  // With a look at the process, and after what is ours was given back if it must be.
   bool admit_slowly(const Request& request, std::string& refusal);
   // What an allocator that asks holds more (less, if negative) since: NumPy's, or another. Each
   // adds to one sum only: an atomic addition is most of what counting costs.
@@ -80,6 +90,8 @@ class Guardian {
   // is kept free: the traceback, the next line that is compiled, the `del` that helps.
   void error_is_told();
 
+  // When a small allocation was last refused: whoever grew is told by that.
+  std::int64_t refused_ns() const { return refused_ns_.load(); }
   // Whether still too little is free: asked again right before a thread is stopped.
   bool is_tight();
   // The moment of the last seconds when the least was free: what an error left behind is gone by
@@ -106,8 +118,9 @@ class Guardian {
   void allow(const Room& room);
   void follow_limit(const Room& room);
   bool is_lenient() const;
-  std::size_t must_leave(const Room& room, unsigned part) const;
+  std::size_t must_leave(const Room& room, const Request& request) const;
   std::size_t room_for(const Room& room, const Request& request) const;
+  std::size_t known_untouched(const Room& room) const;
   Room with_allocated(Room room) const;
   Room look_for(const Request& request);
   bool trim_heap(std::size_t wanted);
@@ -132,10 +145,12 @@ class Guardian {
   std::atomic<std::int64_t> trimmed_ns_{0};
   std::atomic<std::int64_t> counted_at_trim_{0};   // counted() then
   std::atomic<std::int64_t> closely_at_ns_{0};     // when the next close look is due
+  std::atomic<std::int64_t> urgent_at_ns_{0};      // and where it cannot wait
   std::atomic<std::int64_t> not_counted_{0};       // what the process held when it was started
   std::atomic<std::int64_t> counted_then_{0};      // counted() at the last one
   std::atomic<std::int64_t> lenient_until_ns_{0};  // because an error was told
-  std::atomic<std::int64_t> still_since_ns_{0};    // the process has not grown since
+  std::atomic<std::int64_t> refused_ns_{0};
+  std::atomic<std::int64_t> still_since_ns_{0};  // the process has not grown since
 
   Mutex mutex_;
   CondVar wake_;
@@ -152,6 +167,7 @@ class Guardian {
   Moment recent_;                  // some seconds ago
   std::size_t warned_at_ = 0;      // used, when a thread was last stopped
   std::vector<Faults> faults_;     // of each thread at the last look; empty: enough was free
+  std::int64_t faults_ns_ = 0;     // when that was
   std::size_t faults_own_ = 0;     // what the process held then
   std::size_t faults_shared_ = 0;  // of that, in pages that others may map, too
   std::size_t faults_used_ = 0;    // and the container

@@ -10,9 +10,9 @@ namespace {
 TEST(Guardian, AdmitsWhatFitsAndNamesWhatDoesNot) {
   Guardian& guardian = Guardian::process();
   std::string refusal;
-  EXPECT_TRUE(guardian.admit({kMiB, "an array", 1}, refusal)) << refusal;
+  EXPECT_TRUE(guardian.admit({kMiB, "an array"}, refusal)) << refusal;
   EXPECT_TRUE(refusal.empty());
-  EXPECT_FALSE(guardian.admit({std::size_t{1} << 50, "an array", 1}, refusal));
+  EXPECT_FALSE(guardian.admit({std::size_t{1} << 50, "an array"}, refusal));
   for (const char* words : {"an array of 1", "does not fit", "allows", "in use", "are left"}) {
     EXPECT_NE(refusal.find(words), std::string::npos) << words << " in " << refusal;
   }
@@ -34,7 +34,7 @@ TEST(Guardian, AnEndedGuardianMayBeStartedAgain) {
     guardian.stop();
   }
   std::string refusal;
-  EXPECT_TRUE(guardian.admit({kMiB, "an array", 1}, refusal)) << refusal;
+  EXPECT_TRUE(guardian.admit({kMiB, "an array"}, refusal)) << refusal;
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ def text_that_is_added_to(rng: random.Random, total: int) -> str:
     if rng.random() < 0.5:  # in place
         return (
             f"def grow(end):\n    text = ''\n    while len(text) < end:\n"
-            f"        text += 'y' * {rng.choice([1000, 100_000])}\n    return text\n"
+            f"        text += 'y' * {rng.choice([max(total // 8000, 1000), 100_000])}\n    return text\n"
             f"KEPT = grow({total})"
         )
     how = rng.choice(["KEPT += 'y' * {s}", "KEPT = KEPT + 'y' * {s}"])
