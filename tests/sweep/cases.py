@@ -7,6 +7,7 @@ the same every time.
 from __future__ import annotations
 
 import importlib
+import mmap
 import tarfile
 from collections.abc import Callable, Iterator
 from io import BytesIO
@@ -321,6 +322,34 @@ def on_error_with_a_quarantine(n: int, folder: Path) -> Any:
     ds = rows(n // 8).map(lambda x: 6 // (x % 8))
     return ds.on_error("quarantine", quarantine=str(folder / f"bad-{n}.jsonl"))
 
+
+# ---- Made up: what the sweep must find, and what it must not take for a leak
+
+
+def a_leak_of_24_bytes_a_row(n: int, folder: Path) -> Any:
+    def numbers() -> Iterator[int]:
+        left = mmap.mmap(-1, 24 * n)  # in no ledger; resident once it is touched, page by page
+        for i in range(n):
+            left.write(b"24 bytes of each row ...")
+            yield i
+
+    return sw.Dataset.from_generator(numbers, output_signature=sw.TensorSpec((), "int64"))
+
+
+def made_once_and_late(n: int, folder: Path) -> Any:
+    def numbers() -> Iterator[int]:
+        made = b""
+        for i in range(n):
+            if i == 50_000:
+                made = b"x" * 3_000_000
+            yield i + len(made) - len(made)
+
+    return sw.Dataset.from_generator(numbers, output_signature=sw.TensorSpec((), "int64"))
+
+
+MADE_UP: dict[str, Make] = {
+    make.__name__: make for make in (a_leak_of_24_bytes_a_row, made_once_and_late)
+}
 
 # Made by others of the table only: random_choice by sample_from_datasets, window_rows by window,
 # fail_together by map_and_batch, the shards by save, load and snapshot.

@@ -1,8 +1,9 @@
 """What a process holds beyond the ledger, while a case runs with so many rows.
 
-    python -m tests.sweep.measure REPORT LIMIT FEW MANY CASE...
+    python -m tests.sweep.measure REPORT LIMIT ROWS,ROWS... CASE...
 
-Each case runs twice with few rows, which warms whatever is made once, then with many.
+Each case runs twice with the first number of rows, which warms whatever is made once, then with
+each of the others.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import spillway as sw
-from tests.sweep.cases import CASES
+from tests.sweep.cases import CASES, MADE_UP
 
 PAGE = resource.getpagesize()
 SAMPLES = 16
@@ -50,19 +51,20 @@ def run(name: str, rows: int) -> dict[str, Any]:
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="spillway-sweep-") as folder:
         before = beyond_the_ledger()
-        found, elements = most(CASES[name](rows, Path(folder)), rows)
+        found, elements = most((CASES | MADE_UP)[name](rows, Path(folder)), rows)
     seconds = round(time.monotonic() - begun, 2)
     return {"rows": rows, "grew": found - before, "elements": elements, "seconds": seconds}
 
 
-def main(report: str, limit: str, few: str, many: str, *names: str) -> int:
+def main(report: str, limit: str, rows: str, *names: str) -> int:
     """The command line."""
     sw.configure(memory_limit=int(limit))
+    counts = [int(count) for count in rows.split(",")]
     results = {}
     for name in names:
         try:
-            run(name, int(few))
-            results[name] = [run(name, int(few)), run(name, int(many))]
+            run(name, counts[0])
+            results[name] = [run(name, count) for count in counts]
         except ImportError as missing:
             results[name] = [{"skipped": str(missing)}]
         Path(report).write_text(json.dumps(results))
