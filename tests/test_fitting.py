@@ -89,11 +89,11 @@ def test_a_file_that_is_no_array_is_refused_by_name(tmp_path: Path) -> None:
 
 def test_a_refusal_takes_no_time_and_names_every_offender_with_its_line() -> None:
     with sw.configure(memory_limit="2GiB"):
-        began = time.perf_counter()
+        began = time.process_time()  # of this process: a busy machine costs none
         x = tf.random.normal([10000, 10000, 10000])
         y = tf.random.normal([10000, 10000, 10000])
         text = _refusal(tf.matmul(x, y))
-        took = time.perf_counter() - began
+        took = time.process_time() - began
     assert text.count("3.64 TiB") >= 4, text
     assert text.count("test_fitting.py") >= 3, text
     assert text.count("need not be stored") == 2, text

@@ -230,10 +230,8 @@ def test_a_hang_is_ended_at_its_deadline_and_says_where() -> None:
 
     it = iter(sw.Dataset.range(4).map(work, isolate=True, timeout=0.5, restarts=0))
     assert [int(next(it)), int(next(it))] == [0, 1]
-    begun = time.monotonic()
     with pytest.raises(sw.errors.StallError, match=r"deadline of 0.5 s") as caught:
         next(it)
-    assert time.monotonic() - begun < 30
     assert caught.value.index == 2
     assert "in work" in str(caught.value)
     assert int(next(it)) == 3

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -182,19 +181,25 @@ def test_a_function_that_asks_its_own_pipeline_is_refused_and_named() -> None:
 def test_ctrl_c_is_heard_while_waiting() -> None:
     done = script(
         """
-        import os, signal, threading, time
+        import os, signal, threading
         import spillway as sw
         signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it in background
+        waiting, ended = threading.Event(), threading.Event()
         def slow():
-            time.sleep(8)
+            waiting.set()
+            ended.wait(10)
+            ended.set()
             yield 1
+        def press():
+            waiting.wait()
+            os.kill(os.getpid(), signal.SIGINT)
         ds = sw.Dataset.from_generator(slow, output_signature=sw.TensorSpec((), "int64"))
-        threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-        began = time.monotonic()
+        threading.Thread(target=press).start()
         try:
             next(iter(ds))
         except KeyboardInterrupt:
-            print("heard", time.monotonic() - began < 3)
+            print("heard", not ended.is_set())
+        ended.set()
         print(len(list(sw.Dataset.range(3))))
         """
     )
@@ -203,7 +208,6 @@ def test_ctrl_c_is_heard_while_waiting() -> None:
 
 
 def test_the_process_ends_in_the_middle_of_an_epoch() -> None:
-    began = time.monotonic()
     done = script(
         """
         import time
@@ -219,7 +223,6 @@ def test_the_process_ends_in_the_middle_of_an_epoch() -> None:
     )
     assert done.stdout.split() == ["1"], done.stderr
     assert done.returncode == 0
-    assert time.monotonic() - began < 30
 
 
 def test_a_forked_child_gets_a_clear_error_and_the_parent_goes_on() -> None:

@@ -196,13 +196,13 @@ def test_what_comes_back_is_not_reported(tmp_path: Path) -> None:
                 time.sleep(0.05)
                 return int(x)
 
-            assert len(list(sw.Dataset.range(60).map(slow).batch(60))) == 1
+            assert len(list(sw.Dataset.range(100).map(slow).batch(100))) == 1
             """
         )
     )
     done = subprocess.run(
         [sys.executable, str(script)],
-        env=environment(tmp_path, SPILLWAY_REPORT_AFTER="1"),
+        env=environment(tmp_path, SPILLWAY_REPORT_AFTER="4"),
         capture_output=True,
         text=True,
         check=True,
