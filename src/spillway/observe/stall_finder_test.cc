@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "spillway/base/clock.h"
@@ -45,7 +46,11 @@ class Stalls : public ::testing::Test {
   OneRun run_;
   const std::int64_t begun_ = now_ns();
   StallFinder finder_{30};
-  const std::string name_ = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  // The board remembers how long a stage took: each run of each test has one of its own.
+  inline static int runs = 0;
+  const std::string name_ =
+      std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) +
+      std::to_string(++runs);
   std::uint64_t last_thread_ = 0;
 };
 
