@@ -240,19 +240,28 @@ fault("24b", "no /dev/shm at all", alone="no shm")(through_workers)
 
 @fault("28", "no further process is to be had, then none at all", alone="process")
 def no_processes() -> str:
-    warnings = logged()
+    with tempfile.TemporaryDirectory() as folder:
+        return without_processes(folder + "/told")
+
+
+def without_processes(told: str) -> str:
+    warnings = logged(lambda: Path(told).touch())
 
     def work(x: Any) -> Any:
+        import os
         import time
 
-        time.sleep(0.001)
+        while not os.path.exists(told):  # until a call had no worker, so that more are wanted
+            time.sleep(0.001)
         return x
 
     def run() -> list[int]:
         ds = sw.Dataset.range(200).map(work, isolate=True, num_parallel_calls=4)
         return [int(x) for x in ds]
 
+    Path(told).touch()
     assert list(sw.Dataset.range(1).map(work, isolate=True))
+    Path(told).unlink()
     (server,) = servers_of(os.getpid())
     with few_processes(server):
         assert run() == list(range(200))
@@ -293,7 +302,8 @@ def few_processes(pid: int) -> Iterator[None]:
         group.rmdir()
 
 
-def logged() -> list[str]:
+def logged(then: Callable[[], None] = lambda: None) -> list[str]:
+    """What is logged from now on; `then` is called after each."""
     import logging
 
     said: list[str] = []
@@ -301,6 +311,7 @@ def logged() -> list[str]:
     class Keep(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             said.append(record.getMessage())
+            then()
 
     logging.getLogger("spillway").addHandler(Keep())
     return said
