@@ -154,7 +154,7 @@ def test_what_the_generator_started_runs_on_while_the_consumer_works() -> None:
 
     it = iter(sw.Dataset.from_generator(items, output_signature=INT, read_ahead=0))
     assert int(next(it)) == 0
-    assert finished.wait(30)  # nobody asks for the next item meanwhile
+    assert finished.wait(300)  # nobody asks for the next item meanwhile
     assert [int(x) for x in it] == [1, 2]
 
 
@@ -192,9 +192,9 @@ def test_a_dropped_iterator_ends_a_generator_in_the_middle_of_an_await() -> None
 
     it = iter(sw.Dataset.from_generator(items, output_signature=INT))
     next(it)
-    assert waiting.wait(30)
+    assert waiting.wait(300)
     del it
-    assert closed.wait(30)
+    assert closed.wait(300)
 
 
 def test_what_the_generator_left_running_is_ended_with_it() -> None:
@@ -212,7 +212,7 @@ def test_what_the_generator_left_running_is_ended_with_it() -> None:
         yield 0
 
     assert ints(sw.Dataset.from_generator(items, output_signature=INT)) == [0]
-    assert ended.wait(30)
+    assert ended.wait(300)
 
 
 def test_take_advances_it_ten_times() -> None:
@@ -268,7 +268,7 @@ def test_ctrl_c_is_answered_while_something_is_awaited(what: str) -> None:
     main = threading.main_thread()
 
     def interrupt() -> None:
-        waiting.wait(30)
+        waiting.wait(300)
         signal.pthread_kill(main.ident or 0, signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
@@ -278,7 +278,7 @@ def test_ctrl_c_is_answered_while_something_is_awaited(what: str) -> None:
         next(it)
     thread.join()
     it.close()
-    assert ended.wait(30)
+    assert ended.wait(300)
 
 
 def test_the_other_front_takes_async_functions_and_generators() -> None:

@@ -121,7 +121,7 @@ def _script(path: Path, isolate: str) -> Any:
         env={**os.environ, "SPILLWAY_ISOLATE": isolate},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=500,
         check=False,
     )
 

@@ -135,7 +135,7 @@ def test_randomness_and_the_clock_are_asked_for_every_element(draw: Callable[...
 
 
 def test_calls_that_wait_for_each_other_meet_though_nobody_knows_their_results() -> None:
-    both = threading.Barrier(2, timeout=20)
+    both = threading.Barrier(2, timeout=300)
 
     def meet(x: Any) -> Any:
         both.wait()

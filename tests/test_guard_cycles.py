@@ -98,8 +98,8 @@ def more(now: dict[str, int], before: dict[str, int]) -> dict[str, int]:
 
 
 def settled(before: dict[str, int] | None = None) -> dict[str, int]:
-    """What is left, when everything that is on its way out has gone: at most 20 seconds."""
-    end = time.monotonic() + 20
+    """What is left, when everything that is on its way out has gone: at most two minutes."""
+    end = time.monotonic() + 120
     last: dict[str, int] = {}
     while True:
         now = left()

@@ -47,7 +47,7 @@ def attack(part: int) -> None:
     for program, outcome in load()[part::PARTS]:
         if not isinstance(outcome.get("epochs"), list) or program.get("reduce") is not None:
             continue
-        faulthandler.dump_traceback_later(30, exit=True)
+        faulthandler.dump_traceback_later(250, exit=True)
         builder = Exact(Spillway())
         it: Any = iter(builder.program(program))
         for _ in range(dice.randrange(4)):
@@ -96,7 +96,7 @@ def test_damaged_states_are_refused_or_resumed(part: int) -> None:
         env={**os.environ, "SPILLWAY_MEMORY_LIMIT": "256MiB"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=500,
         check=False,
     )
     assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]

@@ -73,7 +73,7 @@ def told(folder: Path, program: str, limit: str = "2GiB") -> tuple[str, str]:
         [sys.executable, "-c", begin + f"runpy.run_path({str(script)!r}, run_name='__main__')"],
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=500,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -564,7 +564,7 @@ def test_the_value_of_a_variable_is_no_leak_beside_the_variable() -> None:
 def test_the_examples_of_the_page_hold() -> None:
     page = Path(__file__).resolve().parents[1] / "docs" / "leaks.md"
     command = [sys.executable, "-m", "doctest", "-o", "ELLIPSIS", str(page)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500, check=False)
     assert done.returncode == 0, done.stdout
     assert page.read_text().count(">>> ") > 5
 

@@ -40,7 +40,7 @@ taker = subprocess.Popen(
      "print(1, flush=True); sys.stdin.read()"],
     stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 taker.stdout.readline()
-steps, until = 0, time.monotonic() + 60
+steps, until = 0, time.monotonic() + 300
 while not seen and time.monotonic() < until:  # a busy watchdog looks late
     next(it)
     steps += 1
@@ -65,7 +65,7 @@ def test_a_child_that_takes_the_containers_memory_is_named() -> None:
             preexec_fn=group.enter,
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=500,
             check=False,
         )
     finally:
@@ -116,7 +116,7 @@ def test_arrays_of_the_program_itself_are_no_other_process() -> None:
             preexec_fn=group.enter,
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=500,
             check=False,
         )
     finally:

@@ -58,7 +58,7 @@ def attack(rounds: int, within_s: int) -> None:
 
 
 def test_workers_that_misbehave_at_random_cost_their_rows_only() -> None:
-    attack(8, 300)
+    attack(8, 500)
 
 
 @pytest.mark.soak

@@ -62,7 +62,7 @@ def test_their_order_is_that_of_interleave() -> None:
 
 
 def test_parallel_generators_run_at_the_same_time() -> None:
-    met = threading.Barrier(4, timeout=60)
+    met = threading.Barrier(4, timeout=300)
 
     def meets(items: Any) -> Iterator[int]:
         for item in items:

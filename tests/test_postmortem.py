@@ -62,7 +62,7 @@ def run(
         env=environment(cache) | ({"SPILLWAY_GUARD": "0"} if unguarded else {}),
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=500,
         check=False,
         **more,
     )
@@ -79,7 +79,7 @@ def imported(cache: Path, *command: str) -> subprocess.CompletedProcess[str]:
         env=environment(cache),
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=500,
         check=True,
     )
 
@@ -530,7 +530,7 @@ def test_recording_can_be_turned_off(tmp_path: Path) -> None:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=500,
         check=True,
     )
     assert done.stdout == "ready\n"
@@ -546,7 +546,7 @@ def test_where_no_folder_can_be_written_everything_else_works(tmp_path: Path) ->
         env=environment(cache),
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=500,
         check=True,
     )
     assert done.stdout.startswith("ready\nno process died here")

@@ -306,6 +306,6 @@ ds = ds.prefetch(4).cache()
 print(ds[3])
 """
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=500, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "3\n", "")

@@ -39,7 +39,7 @@ class Gates:
             self.begun.add(int(x))
             self.changed.notify_all()
         if int(x) < self.open_from:
-            assert gate.wait(60)
+            assert gate.wait(300)
         return x
 
     def open(self, x: int) -> None:
@@ -78,7 +78,7 @@ def test_results_come_in_the_order_in_which_they_are_ready() -> None:
         gates.wait_until_begun(begun & left)
         chosen = draw.choice(sorted(begun & left))
         gates.open(chosen)
-        taker.join(60)
+        taker.join(300)
         assert got[-1] == chosen, seed
         left.discard(chosen)
         begun = set(sorted(left)[:calls]) | begun
@@ -103,7 +103,7 @@ def test_nothing_is_reordered_unless_it_was_asked_for(chosen: bool | None) -> No
     def backwards(x: Any) -> Any:
         if int(x) == 3:
             last.set()
-        assert last.wait(60)
+        assert last.wait(300)
         return x
 
     ds = gated(4, 4, backwards, deterministic=chosen)
@@ -198,7 +198,7 @@ class Permuted:
 
     def __call__(self, x: Any) -> Any:
         if int(x) in self.before:
-            assert self.ended[self.before[int(x)]].wait(60)
+            assert self.ended[self.before[int(x)]].wait(300)
         self.ended[int(x)].set()
         return x
 
@@ -351,12 +351,12 @@ def test_a_warm_start_makes_elements_before_the_first_is_asked_for() -> None:
     assert not called.is_set()
     cold.close()
     it = iter(warm(ds.prefetch(10), sw.Options()))
-    assert called.wait(60)
+    assert called.wait(300)
     assert [int(x) for x in it] == list(range(10))
     assert it.audit().balanced
     called.clear()
     first = iter(warm(tf.data.Dataset.range(3).map(tell), tf.data.Options()))
-    assert called.wait(60)
+    assert called.wait(300)
     assert [int(x) for x in first] == [0, 1, 2]
 
 
@@ -375,7 +375,7 @@ def test_a_warm_iterator_can_be_restored_closed_and_saved() -> None:
     it.close()
     called.clear()
     again = iter(ds)
-    assert called.wait(60)
+    assert called.wait(300)
     again.restore(state)
     assert [int(x) for x in again] == [4, 5, 6, 7, 8, 9]
     assert again.audit().balanced

@@ -31,7 +31,7 @@ def sample(number: int) -> tuple[Any, int]:
 def test_a_slow_generator_runs_while_the_consumer_works(front: Any) -> None:
     """Program 4.1. The consumer's work and the generator's next item meet: neither waits first."""
     dataset, spec = front
-    both = threading.Barrier(2, timeout=60)
+    both = threading.Barrier(2, timeout=300)
 
     def slow(n: int) -> Iterator[Any]:
         for i in range(n):

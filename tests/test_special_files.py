@@ -125,7 +125,6 @@ def kind(request: pytest.FixtureRequest) -> Iterator[tuple[Callable[[Path], Any]
     yield KINDS[request.param]
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("taker", list(TAKERS))
 def test_is_refused(taker: str, kind: tuple[Callable[[Path], Any], str], tmp_path: Path) -> None:
     make, words = kind

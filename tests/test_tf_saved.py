@@ -176,7 +176,7 @@ def test_waiting_ends_when_it_is_saved(tmp_path: Path) -> None:
     waiter = threading.Thread(target=lambda: found.extend(ints(Dataset.load(where, wait=True))))
     waiter.start()
     Dataset.range(3).save(where)
-    waiter.join(30)
+    waiter.join(300)
     assert found == [0, 1, 2]
 
 

@@ -232,7 +232,7 @@ def test_a_query_that_never_gives_a_row_is_ended_with_its_iterator(
     query = f"{ENDLESS} SELECT id FROM t WHERE id < 3 UNION ALL SELECT count(*) FROM c"
     iterator = iter(sql(path, query, tf.int64).prefetch(2))
     assert int(next(iterator)[0]) == 1
-    assert counting.wait(60)
+    assert counting.wait(300)
     del iterator
     gc.collect()
     assert free_to_write(path)

@@ -165,7 +165,7 @@ def _run(script: Path, folder: Path, cwd: Path) -> str:
         cwd=cwd,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=500,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -357,7 +357,7 @@ def test_constants_of_sets_hash_alike_whatever_the_order_of_the_set(tmp_path: Pa
             env={"PYTHONHASHSEED": seed, "PATH": ""},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=500,
             check=True,
         )
         hashes.add(done.stdout)

@@ -42,7 +42,7 @@ def stalled(tmp_path: Path, program: str, wanted: list[str], times: int = 2) -> 
                 said += line
                 if all(said.count(text) >= times for text in wanted):
                     return said
-                assert time.monotonic() - begun < 100, said
+                assert time.monotonic() - begun < 500, said
         finally:
             process.kill()
     raise AssertionError(f"it ended:\n{said}")
@@ -206,7 +206,7 @@ def test_what_comes_back_is_not_reported(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=100,
+        timeout=500,
     )
     assert done.stderr == ""
 
@@ -217,7 +217,7 @@ def test_the_watchdogs_thread_ends_when_nothing_runs(tmp_path: Path) -> None:
         import spillway as sw
 
         list(sw.Dataset.range(10).map(lambda x: print(end="") or x))
-        end = time.monotonic() + 60
+        end = time.monotonic() + 300
         while len(os.listdir("/proc/self/task")) > before and time.monotonic() < end:
             time.sleep(0.05)
         assert len(os.listdir("/proc/self/task")) <= before
@@ -230,5 +230,5 @@ def test_the_watchdogs_thread_ends_when_nothing_runs(tmp_path: Path) -> None:
         [sys.executable, "-c", textwrap.dedent(program)],
         env=environment(tmp_path),
         check=True,
-        timeout=100,
+        timeout=500,
     )

@@ -239,7 +239,7 @@ def in_group(code: str, limit: int, **environment: str) -> Any:
             env=os.environ | environment,
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=500,
             check=False,
         )
     finally:
@@ -304,7 +304,7 @@ def test_what_your_code_keeps_is_refused_and_starts_no_worker_beyond_the_limit()
         env=os.environ | {"SPILLWAY_MEMORY_LIMIT": str(limit)},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=500,
         check=True,
     )
     kept, peak, told = done.stdout.split()
@@ -374,7 +374,7 @@ def crowds(count: int) -> None:
             env=os.environ | {"SPILLWAY_MEMORY_LIMIT": str(limit)},
             capture_output=True,
             text=True,
-            timeout=200,
+            timeout=500,
             check=False,
         )
         assert done.returncode == 0, done.stderr[-4000:]

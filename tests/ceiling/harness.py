@@ -146,7 +146,7 @@ def fence() -> str:
 
 
 def run(
-    case: str, limit: int, *, fenced: bool = True, told: int | None = None, seconds: float = 100
+    case: str, limit: int, *, fenced: bool = True, told: int | None = None, seconds: float = 500
 ) -> Outcome:
     """The case with `limit` bytes; `told` is what it configures instead (the mutants)."""
     allowed = limit + BESIDE if fenced else 0

@@ -190,7 +190,7 @@ def killer(board: Board, mean_ms: float, seed: int) -> Iterator[None]:
         yield
     finally:
         board.stop()
-        process.wait(timeout=60)
+        process.wait(timeout=500)
 
 
 def left_behind() -> list[int]:

@@ -17,7 +17,7 @@ from tests.faults.fault import FAULTS, Fault, Unavailable
 from tests.faults.processes import ROOT
 
 PAGE = ROOT / "docs" / "faults.md"
-SECONDS = 110.0
+SECONDS = 500.0
 UNAVAILABLE = 77  # exit code of a process that could not stage its fault
 BASE = 110 << 20  # the interpreter, NumPy, the module and what starts workers, twice
 CLOCK = r"""

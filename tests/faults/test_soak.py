@@ -23,7 +23,7 @@ def run(deaths: int, elements: int, *, mean_ms: float, odds: int, scale: float) 
     print(totals.report())
     assert totals.faultless, totals.line()
     assert totals.deaths >= deaths and totals.elements >= elements
-    assert gone(left_behind(), 10)
+    assert gone(left_behind(), 120)
     return totals
 
 

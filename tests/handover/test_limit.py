@@ -40,7 +40,7 @@ def test_keeping_every_tensor_ends_in_our_text_and_not_in_a_kill(
             env=environment,
             capture_output=True,
             text=True,
-            timeout=110,
+            timeout=500,
             check=False,
         )
         kills, peak = group.kills(), group.peak()

@@ -39,7 +39,7 @@ def run_programs(entry: str, seed: int, count: int, timeout: float) -> str:
 
 @pytest.mark.parametrize("entry", programs.ENTRIES)
 def test_interrupted_programs_come_to_what_they_would_have(entry: str) -> None:
-    run_programs(entry, SEED, 5, timeout=300)
+    run_programs(entry, SEED, 5, timeout=500)
 
 
 @pytest.mark.soak

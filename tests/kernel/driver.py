@@ -51,7 +51,7 @@ class Kernel:
         """Sends a cell without waiting for it."""
         return str(self._client.execute(code, store_history=True))
 
-    def end(self, cell: str, timeout: float = 60) -> Cell:
+    def end(self, cell: str, timeout: float = 300) -> Cell:
         """Waits for a cell that was sent."""
         begun = time.monotonic()
         text, error, traceback, status = "", "", "", "late"
@@ -84,7 +84,7 @@ class Kernel:
                 break
         return Cell(status, text, error, traceback, time.monotonic() - begun, tuple(shown))
 
-    def wait_for_text(self, cell: str, words: str, timeout: float = 60) -> None:
+    def wait_for_text(self, cell: str, words: str, timeout: float = 300) -> None:
         """Until a cell that was sent has printed that."""
         text, until = "", time.monotonic() + timeout
         while words not in text:
@@ -96,7 +96,7 @@ class Kernel:
             if message["parent_header"].get("msg_id") == cell and message["msg_type"] == "stream":
                 text += message["content"]["text"]
 
-    def run(self, code: str, timeout: float = 60) -> Cell:
+    def run(self, code: str, timeout: float = 300) -> Cell:
         """A cell, from its start to its end."""
         return self.end(self.begin(code), timeout)
 
@@ -124,9 +124,9 @@ def kernel() -> Iterator[Kernel]:
     client = manager.client()
     try:
         client.start_channels()
-        client.wait_for_ready(timeout=120)
+        client.wait_for_ready(timeout=300)
         one = Kernel(manager, client)
-        done = one.run("import numpy as np\nimport spillway as sw", timeout=120)
+        done = one.run("import numpy as np\nimport spillway as sw", timeout=300)
         assert done.status == "ok", done
         yield one
     finally:

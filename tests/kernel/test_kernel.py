@@ -99,7 +99,7 @@ def test_allocating_without_end_costs_the_worker_only(notebook: Kernel) -> None:
         call = sw.guarded(hoard, memory_limit="1GiB")
         call(True)
         """,
-        timeout=120,
+        timeout=500,
     )
     assert done.status == "error"
     assert done.error.startswith(("MemoryError", "WorkerDied")), done.error

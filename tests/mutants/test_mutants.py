@@ -64,7 +64,7 @@ def test_a_broken_promise_is_noticed(name: str) -> None:
         env={**os.environ, "SPILLWAY_TEST_MUTANT": name},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=500,
         check=False,
     )
     assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout[-2000:]
