@@ -14,6 +14,7 @@
 #include "spillway/guard/copies.h"
 #include "spillway/guard/fork_server.h"
 #include "spillway/guard/sandbox.h"
+#include "spillway/guard/stack_dump.h"
 #include "spillway/guard/worker_pool.h"
 #include "spillway/guard/worker_verbs.h"
 #include "spillway/pipeline/guarded_function.h"
@@ -263,6 +264,8 @@ void bind_workers(nb::module_& m) {
         return possible.ok() ? std::string() : std::string(possible.message());
       },
       nb::arg("folders"), "Why there is no sandbox on this machine; empty: there is one.");
+  m.def("mark_end_of_stacks", &mark_end_of_stacks, nb::arg("signal"), nb::arg("fd"),
+        "Lets the handler of a signal be followed by the mark that ends what it wrote.");
   m.def("report_sandbox_to", &report_sandbox_to, nb::arg("fd"),
         "Where a sandboxed process writes what ended it.");
 }

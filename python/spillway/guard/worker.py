@@ -45,6 +45,7 @@ def main(parent: int, facts: bytes, channel: int, memory: int, stacks: int) -> N
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     faulthandler.enable(file=stacks, all_threads=True)
     faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=True, chain=False)
+    _native.mark_end_of_stacks(signal.SIGUSR1, stacks)
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write(str(_DIES_FIRST))
     _adopt(json.loads(facts.decode("utf-8", "surrogateescape")))

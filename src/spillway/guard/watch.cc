@@ -15,7 +15,7 @@ namespace spillway {
 namespace {
 
 constexpr std::int64_t kSampleNs = 100'000'000;
-constexpr int kStackMs = 1000;  // 4 ms on a quiet machine, also in C code with the GIL
+constexpr int kStackMs = 5000;  // 4 ms on a quiet machine, also in C code with the GIL
 constexpr double kLoadS = 60;
 constexpr std::size_t kMostStackShown = 4096;
 constexpr std::size_t kMostHolders = 3;

@@ -9,11 +9,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <fstream>
 #include <new>
 #include <random>
+#include <string_view>
 #include <utility>
 
 #include "spillway/base/clock.h"
+#include "spillway/guard/stack_dump.h"
 #include "spillway/memory/machine.h"
 
 namespace spillway {
@@ -24,6 +27,8 @@ constexpr int kKillMs = 10'000;  // and for one that was killed: it may sit in t
 constexpr std::size_t kMostStack = 64 * 1024;
 // Read at a time: code in the worker may write to the pipe for ever.
 constexpr std::size_t kMostStackRead = 16 * kMostStack;
+constexpr int kSliceMs = 50;    // of a wait for stacks
+constexpr int kQuietMs = 1000;  // after which stacks without an end count as whole
 
 // Nothing that a worker would write by accident.
 std::uint64_t first_request() {
@@ -31,8 +36,23 @@ std::uint64_t first_request() {
   return (std::uint64_t{random()} << 32U) ^ random();
 }
 
+void keep_the_end(std::string& stacks) {
+  if (stacks.size() > kMostStack) stacks.erase(0, stacks.size() - kMostStack);
+}
+
 void send_signal(int pidfd, int number) {
   syscall(SYS_pidfd_send_signal, pidfd, number, nullptr, 0);
+}
+
+// Whether it cannot answer a signal: stopped, or a zombie.
+bool stands_still(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  // The name in brackets may hold anything; the state is the letter after it.
+  const std::size_t end = line.rfind(')');
+  if (end == std::string::npos || end + 2 >= line.size()) return true;
+  return std::string_view("TtZX").find(line[end + 2]) != std::string_view::npos;
 }
 
 }  // namespace
@@ -119,31 +139,39 @@ bool WorkerProcess::ended(int wait_ms) const {
   }
 }
 
-std::string WorkerProcess::read_stacks(int wait_ms) const {
-  std::string text;
-  if (!spawned_.stacks) return text;
+WorkerProcess::Stacks WorkerProcess::read_stacks(int wait_ms) const {
+  Stacks found;
+  if (!spawned_.stacks) return found;
   pollfd one{spawned_.stacks.get(), POLLIN, 0};
   std::array<char, 4096> some{};
-  // The first bytes are waited for; what follows them comes at once.
   std::size_t all = 0;
-  while (all < kMostStackRead && poll(&one, 1, text.empty() ? wait_ms : 5) > 0) {
+  while (all < kMostStackRead && poll(&one, 1, all == 0 ? wait_ms : 0) > 0) {
     const ssize_t got = read(spawned_.stacks.get(), some.data(), some.size());
     if (got <= 0) break;
     all += static_cast<std::size_t>(got);
-    text.append(some.data(), static_cast<std::size_t>(got));
-    if (text.size() > kMostStack) text.erase(0, text.size() - kMostStack);
+    found.text.append(some.data(), static_cast<std::size_t>(got));
+    found.whole = std::erase(found.text, kEndOfStacks) > 0 || found.whole;
+    keep_the_end(found.text);
   }
-  return text;
+  return found;
 }
 
 std::string WorkerProcess::stack(int wait_ms, const Channel::GiveUp& give_up) {
-  constexpr int kSliceMs = 50;
+  constexpr std::int64_t kMs = 1'000'000;
   read_stacks(0);
   send_signal(spawned_.pidfd.get(), SIGUSR1);
   std::string text;
-  for (int waited = 0; waited < wait_ms && text.empty(); waited += kSliceMs) {
-    if (waited > 0 && give_up && give_up()) break;
-    text = read_stacks(kSliceMs);
+  const std::int64_t until = now_ns() + wait_ms * kMs;
+  std::int64_t quiet_since = now_ns();
+  for (bool first = true; now_ns() < until; first = false) {
+    if (!first && ((give_up && give_up()) || stands_still(spawned_.pid))) break;
+    const Stacks more = read_stacks(kSliceMs);
+    text += more.text;
+    keep_the_end(text);
+    if (more.whole) break;
+    if (!more.text.empty()) quiet_since = now_ns();
+    // User code may have put a handler of its own there, which marks no end.
+    if (!text.empty() && now_ns() - quiet_since > kQuietMs * kMs) break;
   }
   return text;
 }
@@ -177,7 +205,7 @@ Death WorkerProcess::bury() {
   death.ours = ours_;
   death.too_slow = too_slow_;
   death.mute = mute_;
-  death.stack = read_stacks(0);
+  death.stack = read_stacks(0).text;
   death.oom_before = oom_before_;
   death.oom_after = oom_kills();
   death.memory = sampled_;

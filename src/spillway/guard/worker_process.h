@@ -108,8 +108,8 @@ class WorkerProcess {
   std::size_t grown() const { return grown_.bytes(); }
   std::size_t paid() const { return room() + grown(); }
 
-  // Where its threads are, as faulthandler tells it; empty: it did not answer in time, or
-  // `give_up`, asked every 50 ms, had enough.
+  // Where its threads are, as faulthandler tells it (stack_dump.h); what there is of it where it
+  // did not answer in time, stands still, or `give_up`, asked every 50 ms, had enough.
   std::string stack(int wait_ms, const Channel::GiveUp& give_up);
   // `ours` goes into the verdict; `too_slow`: for a deadline.
   void kill(std::string ours, bool too_slow);
@@ -122,7 +122,12 @@ class WorkerProcess {
 
  private:
   bool ended(int wait_ms) const;
-  std::string read_stacks(int wait_ms) const;
+  struct Stacks {
+    std::string text;
+    bool whole = false;  // their end was read
+  };
+  // What can be read of them now; so long is waited for the first bytes.
+  Stacks read_stacks(int wait_ms) const;
 
   const HomeProcess home_;
   const std::shared_ptr<Spawner> spawner_;

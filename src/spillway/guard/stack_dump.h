@@ -1,0 +1,13 @@
+#pragma once
+
+namespace spillway {
+
+// faulthandler writes the stacks of a process piece by piece, and no end. A process on a busy
+// machine may pause between two pieces, so whoever reads them is told where they end.
+inline constexpr char kEndOfStacks = '\4';
+
+// From now on the handler that `number` has (of one argument, as faulthandler's is) is followed by
+// the mark, written to `fd`. Once in a process.
+void mark_end_of_stacks(int number, int fd);
+
+}  // namespace spillway
