@@ -19,6 +19,7 @@
 
 #include "spillway/base/bytes.h"
 #include "spillway/base/clock.h"
+#include "spillway/base/test_point.h"
 #include "spillway/memory/budget.h"
 #include "spillway/memory/child_processes.h"
 #include "spillway/memory/data_limit.h"
@@ -158,11 +159,12 @@ void Guardian::stop() {
 
 // ---- Layer 1: an allocator asks
 
-// A quarter of what is left may be allocated before somebody looks again.
-void Guardian::allow(const Room& room) {
+// A quarter of what was left may be allocated before somebody looks again, counted from what was
+// held before `room` was read: on a busy machine much is allocated until this is reached.
+void Guardian::allow(const Room& room, std::int64_t held) {
   const std::size_t kept = kept_free(room.limit);
   const std::size_t left = room.left() > kept ? room.left() - kept : 0;
-  look_at_ = counted() + static_cast<std::int64_t>(std::max(left / 4, kLeastLook));
+  look_at_ = held + static_cast<std::int64_t>(std::max(left / 4, kLeastLook));
 }
 
 void Guardian::error_is_told() { lenient_until_ns_ = now_ns() + kLenientNs; }
@@ -229,16 +231,18 @@ Room Guardian::with_allocated(Room room) const {
 
 bool Guardian::admit_slowly(const Request& request, std::string& refusal) {
   const std::size_t bytes = request.bytes;
+  std::int64_t held = counted();
   Room room = look_for(request);
   std::size_t fits = room_for(room, request);
   const auto look_again = [&] {
+    held = counted();
     room = look_for(request);
     fits = room_for(room, request);
   };
   // What we hold only for speed goes first.
   if (bytes > fits && Budget::process().reclaim(bytes - fits) > 0) look_again();
   if (bytes > fits && trim_heap(bytes - fits)) look_again();
-  allow(room);
+  allow(room, held);
   if (bytes <= fits) {
     follow_limit(room);
     if (request.size == Request::Size::kNecessary) DataLimit::grant(bytes);
@@ -305,6 +309,7 @@ void Guardian::loop() {
 }
 
 nanoseconds Guardian::look() {
+  const std::int64_t held = counted();
   Room room = RoomGauge::process().look();
   const std::size_t kept = kept_free(room.limit);
   const bool unsettled = room.untouched > room.settled + kept / 2;
@@ -321,7 +326,8 @@ nanoseconds Guardian::look() {
   if (room.unused() > kept) stacks_.keep();
   if (room.unused() < 2 * kept) offer(room);
   if (room.unused() < kept) room = make_room(room, kept - room.unused());
-  allow(room);
+  SW_TEST_POINT("the guardian has looked");
+  allow(with_allocated(room), held);
   note_fullest(room);
   follow_growth(room);
   if (room.unused() >= kept) {

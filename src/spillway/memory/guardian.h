@@ -115,7 +115,7 @@ class Guardian {
   };
 
   Guardian() = default;
-  void allow(const Room& room);
+  void allow(const Room& room, std::int64_t held);
   void follow_limit(const Room& room);
   bool is_lenient() const;
   std::size_t must_leave(const Room& room, const Request& request) const;

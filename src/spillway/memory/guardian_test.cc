@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "spillway/base/bytes.h"
+#include "spillway/base/test_point.h"
 
 namespace spillway {
 namespace {
@@ -36,6 +39,31 @@ TEST(Guardian, AnEndedGuardianMayBeStartedAgain) {
   std::string refusal;
   EXPECT_TRUE(guardian.admit({kMiB, "an array"}, refusal)) << refusal;
 }
+
+#ifdef SW_TEST_POINTS
+TEST(Guardian, WhatIsAllocatedWhileItLooksIsNotLeftAnyMore) {
+  Guardian& guardian = Guardian::process();
+  const std::size_t left = RoomGauge::process().look().left();
+  const auto all = static_cast<std::int64_t>(left);
+  guardian.start(nullptr);
+  std::promise<void> allocated;
+  {
+    const ScopedTestPoint looked("the guardian has looked", [&] {
+      guardian.allocated_arrays(all);
+      allocated.set_value();
+    });
+    allocated.get_future().wait();
+  }
+  std::promise<bool> admitted;  // of what the look before said
+  const ScopedTestPoint looked("the guardian has looked", [&] {
+    std::string refusal;
+    admitted.set_value(guardian.admit({left / 8, "an array", 1}, refusal));
+  });
+  EXPECT_FALSE(admitted.get_future().get());
+  guardian.allocated_arrays(-all);
+  guardian.stop();
+}
+#endif
 
 }  // namespace
 }  // namespace spillway
