@@ -1,5 +1,7 @@
 #include "spillway/guard/exchange.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 
@@ -45,7 +47,8 @@ bool exchange(WorkerProcess& worker, Watch& watch, const AccountPtr& account,
       answer.erase(0, sizeof(number));
       return true;
     }
-    const auto needed = in.get<std::uint64_t>();
+    // A damaged worker may ask for more than can be rounded up to pages.
+    const auto needed = std::min<std::uint64_t>(in.get<std::uint64_t>(), INT64_MAX);
     room = SharedMemory::Piece();
     auto reserved = worker.memory().reserve(account, needed, [&watch] { return watch.unwanted(); });
     if (watch.stopped()) return false;

@@ -245,12 +245,11 @@ GuardedFunction::Answer GuardedFunction::ask(WorkerProcess& worker, const Chunk&
     answer.stack = watch.stack();
     return answer;
   }
-  read_answer(worker, got, context.account, answer);
+  read_answer(worker, got, rows.rows(), context.account, answer);
   const std::int64_t made = answer.outcome.out.rows();
-  if (made > rows.rows() || (made == 0 && answer.outcome.error.ok())) {
+  if (made == 0 && answer.outcome.error.ok()) {
     answer.damaged = true;
-    answer.outcome.out = Chunk();
-    answer.outcome.error = internal_bug("a worker answered for ", made, " rows of ", rows.rows());
+    answer.outcome.error = internal_bug("a worker answered for none of ", rows.rows(), " rows");
   }
   // The first call of a worker loads what the function needs.
   if (known) note_time(made, now_ns() - begun);
@@ -283,14 +282,20 @@ bool GuardedFunction::load(WorkerProcess& worker, Watch& watch) {
          Channel::Got::kAll;
 }
 
-void GuardedFunction::read_rows(WorkerProcess& worker, MessageReader& in, const AccountPtr& account,
-                                SharedMemory::Piece room, Answer& answer) {
+void GuardedFunction::read_rows(WorkerProcess& worker, MessageReader& in, std::int64_t most,
+                                const AccountPtr& account, SharedMemory::Piece room,
+                                Answer& answer) {
   RowReceiver& receiver = conversation_with(worker).receiver;
   MessageReader rows(in.text());
   // Who took over a worker in its sandbox may still write to the room.
   auto made = worker.kind().sandboxed ? receiver.copy(rows, account, std::move(room))
                                       : receiver.own(rows, account, std::move(room));
   Outcome& outcome = answer.outcome;
+  if (made.ok()) {
+    if (Status wrong = check_sent(made.value(), most - outcome.out.rows(), output()); !wrong.ok()) {
+      made = std::move(wrong);
+    }
+  }
   if (!made.ok()) {
     answer.damaged = answer.damaged || made.error().kind() == ErrorKind::kBug;
     if (outcome.error.ok()) outcome.error = std::move(made).status();
@@ -301,7 +306,7 @@ void GuardedFunction::read_rows(WorkerProcess& worker, MessageReader& in, const 
     outcome.out = std::move(made).value();
     return;
   }
-  if (made.value().columns().size() != outcome.out.columns().size()) {
+  if (!common_structure(outcome.out.structure(), made.value().structure()).ok()) {
     answer.damaged = true;
     outcome.error = internal_bug("a worker answered with rows of two kinds");
     return;
@@ -310,16 +315,17 @@ void GuardedFunction::read_rows(WorkerProcess& worker, MessageReader& in, const 
   outcome.out = join_rows(structure, std::array{std::move(outcome.out), std::move(made).value()});
 }
 
-void GuardedFunction::read_answer(WorkerProcess& worker, const std::string& got,
+void GuardedFunction::read_answer(WorkerProcess& worker, const std::string& got, std::int64_t rows,
                                   const AccountPtr& account, Answer& answer) {
   MessageReader in(got);
   in.get<WorkerVerb>();
   // First what went into the room as it was made, then what had no place there.
   if (in.get<std::uint8_t>() != 0) {
-    read_rows(worker, in, account, std::move(answer.room), answer);
+    read_rows(worker, in, rows, account, std::move(answer.room), answer);
   }
   if (in.get<std::uint8_t>() != 0) {
-    read_rows(worker, in, account, std::move(answer.more ? answer.more : answer.room), answer);
+    read_rows(worker, in, rows, account, std::move(answer.more ? answer.more : answer.room),
+              answer);
   }
   // Bytes that the user's code still refers to in the worker are not given to anybody else.
   if (in.get<std::uint8_t>() != 0) worker.keep(std::move(answer.input));

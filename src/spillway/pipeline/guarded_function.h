@@ -64,11 +64,12 @@ class GuardedFunction final : public Function {
   Status lend(SharedMemory& memory, const Chunk& rows, const CallContext& context,
               Answer& answer) const;
   bool load(WorkerProcess& worker, Watch& watch);
-  void read_answer(WorkerProcess& worker, const std::string& got, const AccountPtr& account,
-                   Answer& answer);
-  // One part of the results, in the room where they lie.
-  void read_rows(WorkerProcess& worker, MessageReader& in, const AccountPtr& account,
-                 SharedMemory::Piece room, Answer& answer);
+  // Of a call for `rows` rows.
+  void read_answer(WorkerProcess& worker, const std::string& got, std::int64_t rows,
+                   const AccountPtr& account, Answer& answer);
+  // One part of the results, of `most` rows at most, in the room where they lie.
+  void read_rows(WorkerProcess& worker, MessageReader& in, std::int64_t most,
+                 const AccountPtr& account, SharedMemory::Piece room, Answer& answer);
   std::size_t room_for(std::int64_t rows) const;
   void note_time(std::int64_t rows, std::int64_t ns);
   void note_bytes(std::int64_t rows, std::size_t bytes);

@@ -28,6 +28,7 @@ class GuardedGenerator final : public Generator {
                    std::uint64_t seed)
       : travels_(std::move(travels)),
         structure_(std::move(structure)),
+        learnt_(structure_),
         pool_(std::move(pool)),
         rules_(rules),
         name_(std::move(name)),
@@ -220,7 +221,7 @@ class GuardedGenerator final : public Generator {
     }
     room_ = room ? room.bytes().size() : kLeastRoom;
     ask.answered = true;
-    read(answer, std::move(lent_), ask);
+    read(answer, rows, std::move(lent_), ask);
     if (!refused.ok()) {
       // Rows that were made and have no place here cannot be made again.
       ask.filled.error = std::move(refused);
@@ -240,7 +241,7 @@ class GuardedGenerator final : public Generator {
     if (least.ok()) lent_ = std::move(least).value();
   }
 
-  void read(const std::string& answer, SharedMemory::Piece room, Ask& ask) {
+  void read(const std::string& answer, std::int64_t most, SharedMemory::Piece room, Ask& ask) {
     MessageReader in(answer);
     in.get<WorkerVerb>();
     ask.filled.more = in.get<More>();
@@ -254,14 +255,14 @@ class GuardedGenerator final : public Generator {
       MessageReader rows(in.text());
       auto made = rules_.kind.sandboxed ? receiver_.copy(rows, account_, std::move(room))
                                         : receiver_.own(rows, account_, std::move(room));
-      if (made.ok()) {
-        ask.rows = std::move(made).value();
-      } else {
-        damaged = std::move(made).status();
-      }
+      damaged = made.ok() ? check_sent(made.value(), most, learnt_) : std::move(made).status();
+      if (damaged.ok()) ask.rows = std::move(made).value();
+      if (ask.rows.rows() > 0 && learnt_ == nullptr) learnt_ = ask.rows.structure();
     }
     ask.filled.error = read_status(in, !rules_.kind.sandboxed);
-    if (!in.ok()) damaged = internal_bug("a worker's answer arrived damaged");
+    if (!in.ok() || ask.filled.more > More::kError) {
+      damaged = internal_bug("a worker's answer arrived damaged");
+    }
     if (!damaged.ok()) {
       ask.filled.error = std::move(damaged);
       ask.filled.more = More::kError;
@@ -307,7 +308,8 @@ class GuardedGenerator final : public Generator {
   }
 
   const CargoPtr travels_;
-  const StructurePtr structure_;
+  const StructurePtr structure_;  // declared; null: nothing was
+  StructurePtr learnt_;           // that, or the first rows'
   const std::shared_ptr<WorkerPool> pool_;
   const GuardRules rules_;
   const std::string name_;

@@ -251,6 +251,27 @@ Result<Facts> read_facts(MessageReader& in) {
   return facts;
 }
 
+// Whether the values have the dtypes and shapes that were told for them.
+bool as_told(const Structure& told, std::span<const Column> made) {
+  const auto leaves = told.leaves();
+  if (leaves.size() != made.size()) return false;
+  for (std::size_t c = 0; c < made.size(); ++c) {
+    const Structure& leaf = *leaves[c];
+    const auto fits = [&leaf](const Tensor& value, const Shape& shape) {
+      return value.dtype() == leaf.dtype() && leaf.shape().accepts(shape);
+    };
+    if (made[c].is_block()) {
+      const Tensor& block = made[c].block();
+      if (!fits(block, block.shape().without_leading())) return false;
+      continue;
+    }
+    for (const Tensor& value : made[c].each()) {
+      if (!fits(value, value.shape())) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<Tensor> RowReceiver::read_tensor(MessageReader& in, const AccountPtr& account,
@@ -338,7 +359,7 @@ Result<Chunk> RowReceiver::read(MessageReader& in, const AccountPtr& account, co
   SW_ASSIGN(std::vector<Column> made, order == Order::kByRow
                                           ? read_by_row(in, rows, columns, next)
                                           : read_columns(in, rows, columns, next));
-  if (!in.ok() || (told_ != nullptr && told_->components() != made.size())) return damaged("rows");
+  if (!in.ok() || (told_ != nullptr && !as_told(*told_, made))) return damaged("rows");
   return Chunk(told_, rows, std::move(made), Origins());
 }
 
@@ -407,6 +428,19 @@ Result<Chunk> RowReceiver::own(MessageReader& in, const AccountPtr& account,
     used_ += pages;
     return Place{room.split(pages).share(bytes), 0, bytes};
   });
+}
+
+Status check_sent(const Chunk& rows, std::int64_t most, const StructurePtr& declared) {
+  if (rows.rows() > most) {
+    return internal_bug("a worker sent more rows than it was asked for: expected at most ", most,
+                        ", found ", rows.rows());
+  }
+  if (rows.rows() == 0) return {};
+  const StructurePtr& found = rows.structure();
+  if (found == nullptr) return internal_bug("a worker sent rows without their structure");
+  if (declared == nullptr || declared == found || declared->accepts(*found)) return {};
+  return internal_bug("a worker sent rows of another structure: expected ", declared->to_string(),
+                      ", found ", found->to_string());
 }
 
 }  // namespace spillway

@@ -61,7 +61,8 @@ class RowStream final : public RowSink {
 };
 
 // The other side. What it is told is not believed: bytes outside the room, dtypes and shapes that
-// do not fit are a kBug error.
+// are not those of the structure are a kBug error. How many rows there may be, and which structure
+// was agreed on, its user knows: whoever reads what a worker sent calls check_sent().
 class RowReceiver {
  public:
   // Views of the shared memory; `keep` lives as long as any of them. Strings are copied, which
@@ -96,5 +97,9 @@ class RowReceiver {
   StructurePtr told_;
   std::size_t used_ = 0;
 };
+
+// kBug unless rows that were received are at most as many as were asked for, and of a structure
+// that `declared` accepts (null: of any).
+Status check_sent(const Chunk& rows, std::int64_t most, const StructurePtr& declared);
 
 }  // namespace spillway
