@@ -12,7 +12,7 @@ namespace {
 std::atomic<bool> pressed{false};
 bool is_pressed() { return pressed; }
 
-class Interrupt : public testing::Test {
+class Interrupt : public ::testing::Test {
  protected:
   void SetUp() override { pressed = false; }
   // The question is asked at most every 20 ms.
