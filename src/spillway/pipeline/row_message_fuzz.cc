@@ -6,7 +6,8 @@
 
 #include "spillway/pipeline/row_message.h"
 
-// What a worker with damaged memory may say: refused, or rows whose every byte can be read.
+// What a worker with damaged memory may say: refused, or rows of the structure that it told, whose
+// every byte can be read.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace spillway;
   static auto& budget = *new Budget(std::size_t{64} << 20U);
@@ -24,7 +25,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!rows.ok()) return 0;
   std::size_t sum = 0;
   for (std::int64_t i = 0; i < std::min<std::int64_t>(rows.value().rows(), 64); ++i) {
-    for (const Tensor& value : rows.value().row(i).values) {
+    const Row row = rows.value().row(i);
+    if (rows.value().structure() != nullptr &&
+        !check_values(*rows.value().structure(), row.values).ok()) {
+      std::abort();
+    }
+    for (const Tensor& value : row.values) {
       if (value.dtype() == DType::kString) {
         for (std::int64_t k = 0; k < value.count(); ++k) sum += value.string_at(k).size();
       } else {

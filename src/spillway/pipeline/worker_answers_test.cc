@@ -49,8 +49,7 @@ class WorkerAnswers : public ::testing::TestWithParam<bool> {
   // Workers that answer the request for rows number k with answers[k], told of a fresh sender.
   std::shared_ptr<WorkerPool> answering(std::vector<Chunk> answers) {
     const auto script = [answers = std::move(answers), at = std::make_shared<std::size_t>(0)](
-                            WorkerVerb verb, MessageReader request, SharedMemory& memory,
-                            const testing::AskForRoom&) -> Said {
+                            WorkerVerb verb, MessageReader request, SharedMemory& memory) -> Said {
       if (verb != WorkerVerb::kCall && verb != WorkerVerb::kFillGenerator) {
         return {{testing::done_with(verb, {})}, false};
       }
@@ -166,14 +165,16 @@ TEST_P(WorkerAnswers, WhatAGeneratorYieldedFirstHoldsForAllThatFollows) {
 }
 
 TEST_P(WorkerAnswers, ADemandForMoreRoomThanCanBeCountedIsRefused) {
-  const auto script = [](WorkerVerb verb, MessageReader, SharedMemory&,
-                         const testing::AskForRoom& ask) -> Said {
-    EXPECT_EQ(ask(~std::uint64_t{0}).bytes, 0U);
+  const auto script = [](WorkerVerb verb, MessageReader request, SharedMemory&) -> Said {
+    if (verb == WorkerVerb::kCall) {
+      return {{MessageWriter().add(WorkerVerb::kNeed).add(~std::uint64_t{0}).bytes()}, false};
+    }
+    EXPECT_EQ(verb, WorkerVerb::kRoom);
+    EXPECT_EQ(testing::read_room(request).bytes, 0U);
     MessageWriter no_room;
     no_room.add(WorkerVerb::kDone).add(std::uint8_t{0}).add(std::uint8_t{0}).add(std::uint8_t{0});
     no_room.add(std::int64_t{0});
     write_status(out_of_resource("no room"), no_room);
-    EXPECT_EQ(verb, WorkerVerb::kCall);
     return {{no_room.bytes()}, true};
   };
   const auto pool = std::make_shared<WorkerPool>(budget, std::make_shared<ScriptedWorkers>(script));

@@ -1,17 +1,20 @@
 #pragma once
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "spillway/base/test_point.h"
 #include "spillway/guard/exchange.h"
 #include "spillway/guard/worker_process.h"
 #include "spillway/guard/worker_verbs.h"
@@ -19,95 +22,97 @@
 // Workers that say what a test wants them to say, true or not.
 namespace spillway::testing {
 
-// What one answers to a request, message by message. `ends`: the worker has exited when the last
-// one is read.
+// What one answers, message by message. `ends`: it exits then.
 struct Said {
   std::vector<std::string> messages;
   bool ends = false;
 };
+// Called with what stands behind the verb of each message that a worker gets, but for those that
+// nobody answers.
+using Script = std::function<Said(WorkerVerb verb, MessageReader request, SharedMemory& memory)>;
+
 // Where results go.
 struct Room {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
 };
-// Asks for a larger one; none is left where it is refused.
-using AskForRoom = std::function<Room(std::uint64_t needed)>;
-// Called with what stands behind the number of a request that wants an answer.
-using Script = std::function<Said(WorkerVerb verb, MessageReader request, SharedMemory& memory,
-                                  const AskForRoom& ask)>;
-
 inline Room read_room(MessageReader& in) {
   Room room;
   room.offset = in.get<std::uint64_t>();
   room.bytes = in.get<std::uint64_t>();
   return room;
 }
-// The one that came with a request for rows.
+// The one that came with a request for rows, or with kRoom.
 inline Room room_of(WorkerVerb verb, MessageReader request) {
-  const int before = verb == WorkerVerb::kCall ? 7 : 3;  // numbers of eight bytes each
+  const int before = verb == WorkerVerb::kCall            ? 7  // numbers of eight bytes each
+                     : verb == WorkerVerb::kFillGenerator ? 3
+                                                          : 0;
   for (int i = 0; i < before; ++i) request.get<std::uint64_t>();
   return read_room(request);
 }
 
-// Each is a thread of this process instead of a process. A pipe stands for its life: whoever holds
-// the end to read sees it close. So a script must end before anybody waits for a death.
+// They live in the thread that waits for them: at the test point where it does, and no other may be
+// armed meanwhile. A pipe stands for the life of each. For one pool, and one thread.
 class ScriptedWorkers final : public Spawner {
  public:
-  explicit ScriptedWorkers(Script script) : script_(std::move(script)) {}
-  ~ScriptedWorkers() override {
-    for (std::thread& worker : workers_) worker.join();
-  }
+  explicit ScriptedWorkers(Script script) : script_(std::move(script)) { arm(); }
 
   Result<Spawned> spawn(int memory) override {
+    if (memory_ == nullptr) {
+      SW_ASSIGN(memory_, SharedMemory::open(dup(memory)));
+    }
     SW_ASSIGN(auto ends, Channel::pair());
     std::array<int, 2> life{};
     if (pipe2(life.data(), O_CLOEXEC) != 0) return out_of_resource("no pipe");
-    SW_ASSIGN(auto shared, SharedMemory::open(dup(memory)));
+    workers_.push_back({std::move(ends.second), Descriptor(life[1])});
     Spawned out;
     out.pid = getpid();
     out.pidfd = Descriptor(life[0]);
     out.channel = std::move(ends.first);
-    workers_.emplace_back(
-        [this, channel = std::move(ends.second), alive = Descriptor(life[1]),
-         shared = std::move(shared)]() mutable { live(channel, alive, *shared); });
     return out;
   }
   End reap(pid_t /*pid*/) override { return {0, 0}; }
 
  private:
-  void live(Channel& channel, Descriptor& alive, SharedMemory& memory) const {
+  struct Worker {
+    Channel channel;
+    Descriptor life;
+  };
+
+  void arm() {
+    point_.emplace("an answer is awaited", [this] {
+      arm();
+      std::erase_if(workers_, [this](Worker& worker) { return !answer(worker); });
+    });
+  }
+
+  // What has come. False: it has exited, or its channel is closed.
+  bool answer(Worker& worker) const {
+    pollfd one{worker.channel.fd(), POLLIN, 0};
+    if (poll(&one, 1, 0) <= 0) return true;
     std::string message;
-    while (channel.receive(message, nullptr) == Channel::Got::kAll) {
+    for (;;) {
+      if (worker.channel.receive(message, nullptr) != Channel::Got::kAll) return false;
       MessageReader in(message);
       const auto number = in.get<std::uint64_t>();
       const auto verb = in.get<WorkerVerb>();
+      // A request that wants an answer stands behind those.
       if (verb == WorkerVerb::kBecome || verb == WorkerVerb::kLoad) continue;
-      const AskForRoom ask = [&](std::uint64_t needed) {
-        const auto need = MessageWriter().add(WorkerVerb::kNeed).add(needed);
-        std::string granted;
-        if (channel.send(numbered(number, need.bytes()), nullptr) != Channel::Got::kAll ||
-            channel.receive(granted, nullptr) != Channel::Got::kAll) {
-          return Room();
-        }
-        MessageReader answer(granted);
-        answer.get<std::uint64_t>();
-        answer.get<WorkerVerb>();
-        return read_room(answer);
-      };
-      const Said said = script_(verb, in, memory, ask);
-      for (const std::string& one : said.messages) {
-        if (channel.send(numbered(number, one), nullptr) != Channel::Got::kAll) break;
+      const Said said = script_(verb, in, *memory_);
+      for (const std::string& text : said.messages) {
+        if (worker.channel.send(numbered(number, text), nullptr) != Channel::Got::kAll) break;
       }
-      if (said.ends) alive = Descriptor();
+      return !said.ends;
     }
-    alive = Descriptor();
   }
 
   const Script script_;
-  std::vector<std::thread> workers_;
+  std::shared_ptr<SharedMemory> memory_;  // as they see it
+  std::vector<Worker> workers_;
+  std::optional<ScopedTestPoint> point_;
 };
 
-// kDone to either kind of request, with `rows` (a message of a RowSender) if there are any.
+// kDone to a request, with `rows` (a message of a RowSender) if there are any.
 inline std::string done_with(WorkerVerb verb, std::string_view rows) {
   MessageWriter out;
   out.add(WorkerVerb::kDone);
