@@ -7,6 +7,7 @@
 
 #include "spillway/pipeline/consumer.h"
 #include "spillway/pipeline/saved_dataset.h"
+#include "spillway/pipeline/sealed_json.h"
 
 namespace {
 
@@ -46,23 +47,46 @@ std::string shard_of(const std::uint8_t* data, std::size_t size) {
   return out;
 }
 
+SavedDataset two_rows(Compression compression, std::size_t bytes) {
+  SavedDataset saved;
+  saved.run = kRun;
+  saved.structure = Structure::tensor(DType::kInt64, Shape({kUnknownDim}));
+  saved.compression = compression;
+  saved.shards = {{0, 2, bytes}};
+  return saved;
+}
+
+// Good metadata, changed as (place, length, bytes) of `data` say, with the checksum that belongs to
+// what they are then.
+std::string spoiled_metadata(const std::uint8_t* data, std::size_t size) {
+  std::string text = metadata_text(two_rows(Compression::kNone, 8));
+  text = text.substr(0, text.rfind(",\"crc32c\"")) + "}";
+  while (size > 3) {
+    const std::size_t at = (data[0] | std::size_t{data[1]} << 8U) % text.size();
+    const std::size_t some = std::min({std::size_t{data[2]}, size - 3, text.size() - at});
+    text.replace(at, some, reinterpret_cast<const char*>(data + 3), some);
+    data += 3 + some;
+    size -= 3 + some;
+  }
+  return seal_json(text) + "\n";
+}
+
 }  // namespace
 
-// A saved dataset with any metadata, or with good ones and any shard, plain or compressed: rows of
-// the right structure, errors that name a file, and an end.
+// A saved dataset with any metadata, or with good ones that were spoiled before they were sealed,
+// or with good ones and any shard, plain or compressed: rows of the right structure, errors that
+// name a file, and an end.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
-  const unsigned choice = data[0] % 3;
+  const unsigned choice = data[0] % 4;
   std::string metadata(reinterpret_cast<const char*>(data + 1), size - 1);
-  if (choice > 0) {
+  if (choice == 3) {
+    metadata = spoiled_metadata(data + 1, size - 1);
+  } else if (choice > 0) {
     const std::string shard = choice == 1 ? shard_of(data + 1, size - 1) : metadata;
     std::ofstream(shard_path(folder(), kRun, 0), std::ios::binary) << shard;
-    SavedDataset saved;
-    saved.run = kRun;
-    saved.structure = Structure::tensor(DType::kInt64, Shape({kUnknownDim}));
-    saved.compression = choice == 1 ? Compression::kNone : Compression::kGzip;
-    saved.shards = {{0, 2, shard.size()}};
-    metadata = metadata_text(saved);
+    metadata = metadata_text(
+        two_rows(choice == 1 ? Compression::kNone : Compression::kGzip, shard.size()));
   }
   std::ofstream(metadata_path(folder()), std::ios::binary) << metadata;
   const auto node = from_json(
