@@ -447,6 +447,40 @@ def test_an_hour_of_mixed_work_at_nine_tenths_raises_nothing(tmp_path: Path) -> 
     assert "alarms 0" in said, said
 
 
+def test_what_arrays_hold_is_counted_whatever_becomes_of_them() -> None:
+    """Within what is counted at once: the guardian is not told of each small array."""
+    program = """\
+    import random
+    import numpy as np
+    import spillway as sw
+    chance = random.Random(7)
+    before = sw._native.room()["arrays"]
+    kept = []
+    for _ in range(20_000):
+        size = int(2 ** chance.uniform(0, 21))
+        what = chance.choice((np.empty, np.zeros, "resize", "drop", "drop"))
+        if callable(what):
+            kept.append(what(size, np.uint8))
+        elif kept and what == "drop":
+            kept.pop(chance.randrange(len(kept)))
+        elif kept:
+            kept[chance.randrange(len(kept))].resize(size, refcheck=False)
+    print(sum(each.nbytes for each in kept), sw._native.room()["arrays"] - before)
+    kept.clear()
+    print(0, sw._native.room()["arrays"] - before)
+    """
+    said = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        env={"PYTHONPATH": str(ROOT / "python"), "PATH": "/bin"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for line in said.stdout.splitlines():
+        held, counted = map(int, line.split())
+        assert held - 512 * 1024 <= counted <= 1.01 * held + 512 * 1024, line
+
+
 def test_without_the_guard_nothing_is_installed() -> None:
     program = """\
     import resource

@@ -12,40 +12,68 @@ Admission* admission = nullptr;  // set before the allocator's functions are
 // An array so small may use part of what is kept free: it may belong to telling an error.
 constexpr std::size_t kSmallArray = 256 * 1024;
 
-void uncount(std::int64_t bytes) { Guardian::process().allocated_arrays(-bytes); }
+// Bytes that the guardian has counted already and no array holds: what small arrays come from and
+// go back to, since telling the guardian costs more than to allocate one. Changed with the GIL
+// held, which NumPy's own cache of small arrays asks for, too.
+std::int64_t credit = 0;
+constexpr std::int64_t kCredit = 128 * 1024;
 
-void* counted(void* given) {
-  if (given != nullptr) {
-    Guardian::process().allocated_arrays(static_cast<std::int64_t>(malloc_usable_size(given)));
-  }
+// Tells the guardian, so that `credit` is kCredit again.
+void settle() {
+  Guardian::process().allocated_arrays(kCredit - credit);
+  credit = kCredit;
+}
+
+void* taken(void* given) {
+  credit -= static_cast<std::int64_t>(malloc_usable_size(given));
+  return given;
+}
+void given_back(std::size_t bytes) {
+  credit += static_cast<std::int64_t>(bytes);
+  if (credit > 2 * kCredit) settle();
+}
+
+// For what the credit does not cover, or malloc() refused at first.
+template <typename Allocate>
+[[gnu::noinline]] void* ask(std::size_t bytes, const Allocate& allocate) {
+  using enum Guardian::Request::Size;
+  const auto size = bytes <= kSmallArray ? kSmall : kLarge;
+  void* given = admission->ask({bytes, "an array", size}, allocate);
+  if (given == nullptr) return nullptr;
+  taken(given);
+  settle();
   return given;
 }
 
-Guardian::Request array_of(std::size_t bytes) {
-  using enum Guardian::Request::Size;
-  return {bytes, "an array", bytes <= kSmallArray ? kSmall : kLarge};
+template <typename Allocate>
+void* guarded(std::size_t bytes, const Allocate& allocate) {
+  if (static_cast<std::int64_t>(bytes) <= credit && bytes <= kCredit) {
+    if (void* given = allocate()) return taken(given);
+  }
+  return ask(bytes, allocate);
 }
 
 void* guarded_malloc(void* ctx, std::size_t size) {
-  return counted(admission->ask(array_of(size), [&] { return original.malloc(ctx, size); }));
+  return guarded(size, [&] { return original.malloc(ctx, size); });
 }
 void* guarded_calloc(void* ctx, std::size_t count, std::size_t size) {
   std::size_t bytes = 0;
   if (__builtin_mul_overflow(count, size, &bytes)) return nullptr;
-  return counted(
-      admission->ask(array_of(bytes), [&] { return original.calloc(ctx, count, size); }));
+  return guarded(bytes, [&] { return original.calloc(ctx, count, size); });
 }
 void* guarded_realloc(void* ctx, void* old, std::size_t size) {
   const std::size_t before = old == nullptr ? 0 : malloc_usable_size(old);
   const auto again = [&] { return original.realloc(ctx, old, size); };
-  void* given = size > before ? admission->ask(array_of(size - before), again) : again();
+  void* given = size > before ? guarded(size - before, again) : again();
   if (given == nullptr) return nullptr;
-  uncount(static_cast<std::int64_t>(before));
-  return counted(given);
+  if (size <= before) taken(given);
+  given_back(before);
+  return given;
 }
 void guarded_free(void* ctx, void* old, std::size_t size) {
-  if (old != nullptr) uncount(static_cast<std::int64_t>(malloc_usable_size(old)));
+  const std::size_t bytes = old == nullptr ? 0 : malloc_usable_size(old);
   original.free(ctx, old, size);
+  given_back(bytes);
 }
 
 }  // namespace
