@@ -1,6 +1,7 @@
 #include "spillway/memory/buffer.h"
 
 #include <cassert>
+#include <cstdint>
 #include <cstdlib>
 
 #include "spillway/base/bytes.h"
@@ -23,6 +24,24 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
   keep_ = std::move(other.keep_);
   return *this;
 }
+
+namespace {
+
+// Not aligned_alloc(): glibc cuts what it gives out of a larger piece each time, so that buffers
+// which come and go between others that stay spread those over five times their pages.
+std::byte* allocate_aligned(std::size_t capacity) {
+  auto* const memory = static_cast<std::byte*>(std::malloc(capacity + Buffer::kAlignment));
+  if (memory == nullptr) return nullptr;
+  const std::size_t before =
+      Buffer::kAlignment - reinterpret_cast<std::uintptr_t>(memory) % Buffer::kAlignment;
+  std::byte* const data = memory + before;
+  data[-1] = static_cast<std::byte>(before);
+  return data;
+}
+
+void free_aligned(std::byte* data) { std::free(data - static_cast<std::size_t>(data[-1])); }
+
+}  // namespace
 
 // No limit is so low that this does not fit: the budget need not be asked twice.
 constexpr std::size_t kAlwaysPossible = 64 * 1024;
@@ -90,7 +109,7 @@ Result<Buffer> Buffer::allocate(const AccountPtr& account, std::size_t bytes, As
     out.data_ = SlabPool::map(capacity);
     out.origin_ = Origin::kSlab;
   } else {
-    out.data_ = static_cast<std::byte*>(std::aligned_alloc(kAlignment, capacity));
+    out.data_ = allocate_aligned(capacity);
     out.origin_ = Origin::kMalloc;
     out.touch();
   }
@@ -173,7 +192,7 @@ void Buffer::free() {
     case Origin::kBehind:
       break;
     case Origin::kMalloc:
-      std::free(data_);
+      free_aligned(data_);
       break;
     case Origin::kSlab:
       reservation_.touch();
