@@ -5,15 +5,16 @@
 #include <memory>
 #include <vector>
 
+#include "spillway/base/mutex.h"
 #include "spillway/pipeline/row_store.h"
 #include "spillway/pipeline/spec.h"
 #include "spillway/pipeline/spilled_list.h"
 
 namespace spillway {
 
-// Rows that belong together and go together: those of one pull, or those of one group. In memory
-// as they came while few bytes are held so, else in a row store, which spills. Immutable once
-// shared; read on any thread.
+// Rows that belong together and go together: those of some pulls, or those of one group. In memory
+// as they came while few bytes are held so, else in a row store, which spills. Rows may be added
+// while others read those before them, by one thread; read on any thread.
 class HeldBlock {
  public:
   ~HeldBlock();
@@ -21,28 +22,38 @@ class HeldBlock {
   HeldBlock& operator=(const HeldBlock&) = delete;
 
   std::int64_t rows() const { return rows_; }
+  bool grows() const { return store_ != nullptr; }
   // Rows begin, begin + stride, … below `end`, at most `most` and about `bytes`, at least one.
   Result<Chunk> read(std::int64_t begin, std::int64_t end, std::int64_t stride, std::int64_t most,
                      std::size_t bytes) const;
-  Origin origin(std::int64_t row) const;
-  // Of rows begin, begin + stride, … below `end`; of a block that rows were added to, all.
+  // An error is one of the disk.
+  Result<Origin> origin(std::int64_t row) const;
+  const Origin& first_origin() const { return first_; }
+  // Of rows begin, begin + stride, … below `end`; of a block with rows of several weights, all.
   Amount amount(std::int64_t begin, std::int64_t end, std::int64_t stride = 1) const;
   Amount amount() const { return {rows_, weight_}; }
   // Copies one more row in. Not for a block that was made of a chunk.
   Status add(const Chunk& rows, std::int64_t row);
+  // As many of the rows as belong here, up to `most` in the block: those of the same weight. How
+  // many they are; an error when there is no room for the first of them.
+  Result<std::int64_t> add_alike(const Chunk& rows, std::int64_t most);
 
  private:
   friend class RowKeeper;
   HeldBlock() = default;
+  bool alike(const Chunk& rows, std::int64_t row) const;
 
-  std::int64_t rows_ = 0;
+  std::atomic<std::int64_t> rows_{0};
   Chunk kept_;  // or:
   std::shared_ptr<RowStore> store_;
-  std::unique_ptr<LongList<RowStore::Slot>> slots_;
+  mutable Mutex mutex_;
+  std::unique_ptr<LongList<RowStore::Slot>> slots_ SW_GUARDED_BY(mutex_);
   StructurePtr structure_;
-  Origins origins_;  // added rows: of the first
-  std::int64_t weight_ = 0;
-  std::size_t bytes_ = 0;
+  Origin first_;
+  std::int64_t weight_ = 0;  // of all; whoever adds reads it
+  std::atomic<std::size_t> bytes_{0};
+  Reservation paid_;  // for the block itself
+  std::size_t in_memory_bytes_ = 0;
   std::shared_ptr<std::atomic<std::size_t>> in_memory_;
 };
 using HeldBlockPtr = std::shared_ptr<const HeldBlock>;
@@ -51,8 +62,12 @@ using HeldBlockPtr = std::shared_ptr<const HeldBlock>;
 class RowKeeper {
  public:
   explicit RowKeeper(StagePtr stage);
-  Result<HeldBlockPtr> keep(Chunk rows);
+  // The rows, in memory as they came; null where too many are held so already.
+  std::shared_ptr<HeldBlock> keep(const Chunk& rows);
+  // For rows that are added.
   std::shared_ptr<HeldBlock> empty();
+  // The same for one of many, which is paid for.
+  std::shared_ptr<HeldBlock> one_of_many();
 
  private:
   const StagePtr stage_;

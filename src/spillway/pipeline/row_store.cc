@@ -374,6 +374,14 @@ void RowStore::erase(Slot slot) {
   free_slot(slot, scope);
 }
 
+Result<Origin> RowStore::origin(Slot slot) {
+  const MutexLock lock(mutex_);
+  if (is_large(slot)) return large_[large_index(slot)].origin;
+  auto record = pages_.read(slot);
+  if (!record.ok()) return std::move(record).status();
+  return labelled(record.value()).origin;
+}
+
 Result<Row> RowStore::get(Slot slot, Buffer::Ask ask, const AccountPtr& payer, bool remove) {
   if (is_large(slot)) return get_large(slot, ask, payer, remove);
   std::vector<std::byte> bytes;

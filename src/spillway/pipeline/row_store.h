@@ -48,6 +48,8 @@ class RowStore {
   Result<Row> take(Slot slot) { return get(slot, Buffer::Ask::kRequired, account_, true); }
   Result<Row> peek(Slot slot) { return get(slot, Buffer::Ask::kRequired, account_, false); }
   void erase(Slot slot);
+  // Of a row that stays.
+  Result<Origin> origin(Slot slot);
 
   // The rows in this order as one chunk, in blocks where they are packed alike. With kOptional it
   // fails instead of waiting for memory; callers then ask for fewer. When it fails every row stays.

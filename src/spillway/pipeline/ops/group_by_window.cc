@@ -291,7 +291,7 @@ class GroupByWindowIterator final : public Iterator {
         refused_ = key;
         return status;
       }
-      const Amount one{1, current_.rows->origin(0).weight};
+      const Amount one{1, current_.rows->first_origin().weight};
       drop(rows - one, "of a group that failed");
       current_ = {};
       forget();
@@ -303,7 +303,7 @@ class GroupByWindowIterator final : public Iterator {
 
   // Opens what reduce_func makes of the current group.
   Status enter() {
-    const Origin origin = current_.rows->origin(0);
+    const Origin origin = current_.rows->first_origin();
     const auto rows = std::make_shared<HeldRows>(
         element_, std::vector<RowRun>{{current_.rows, 0, current_.rows->rows(), 1}});
     SW_ASSIGN(Tensor key, make_scalar(account(), DType::kInt64, current_key_));

@@ -91,12 +91,13 @@ class WindowIterator final : public Iterator {
 
  private:
   struct Segment {
-    HeldBlockPtr block;  // null: one position with an error
+    std::shared_ptr<HeldBlock> block;  // null: one position with an error
     std::int64_t begin = 0;
     std::int64_t end = 1;
     Status error;
     std::int64_t positions() const { return end - begin; }
   };
+  static constexpr std::int64_t kShared = 1024;  // rows of a block that windows have
 
   // Rows between two windows. Only when the next window is wanted: this one is not held back.
   Status pass_over() {
@@ -130,16 +131,47 @@ class WindowIterator final : public Iterator {
         ended_ = true;
         break;
       }
-      const std::int64_t rows = next.value()->rows();
       if (element_ == nullptr) {
         const StructurePtr& known = stage().node().inputs()[0]->structure();
         element_ = known != nullptr ? known : next.value()->structure();
       }
-      SW_ASSIGN(HeldBlockPtr block, keeper_.keep(std::move(*next.value())));
-      segments_.push_back({std::move(block), 0, rows, {}});
-      held_ += rows;
+      SW_RETURN_IF_ERROR(hold(std::move(*next.value())));
     }
     return {};
+  }
+
+  // Rows join those that came before them as long as no window has those, and a few more then:
+  // what is known of a block is not known of each row.
+  Status hold(Chunk rows) {
+    while (rows.rows() > 0) {
+      std::int64_t held = 0;
+      if (auto kept = keeper_.keep(rows)) {
+        held = rows.rows();
+        segments_.push_back({std::move(kept), 0, held, {}});
+      } else {
+        if (!may_grow()) segments_.push_back({keeper_.one_of_many(), 0, 0, {}});
+        Segment& last = segments_.back();
+        auto added = last.block->add_alike(rows, most_in(last));
+        if (!added.ok()) {
+          input_.unread(std::move(rows));
+          return std::move(added).status();
+        }
+        held = added.value();
+        last.end += held;
+        if (held == 0) segments_.push_back({keeper_.one_of_many(), 0, 0, {}});
+      }
+      held_ += held;
+      rows = rows.slice(held, rows.rows());
+    }
+    return {};
+  }
+  bool may_grow() const {
+    return !segments_.empty() && segments_.back().block != nullptr &&
+           segments_.back().block->grows() &&
+           segments_.back().block->rows() < most_in(segments_.back());
+  }
+  static std::int64_t most_in(const Segment& segment) {
+    return segment.block.use_count() == 1 ? std::numeric_limits<std::int64_t>::max() : kShared;
   }
 
   Result<Chunk> make_window() const {
@@ -160,7 +192,7 @@ class WindowIterator final : public Iterator {
       first += segment.positions();
       if (first >= window_.span()) break;
     }
-    Origin origin = runs[0].block->origin(runs[0].begin);
+    SW_ASSIGN(Origin origin, runs[0].block->origin(runs[0].begin));
     origin.weight = rows_between(seen_, held_).weight;
     const auto rows = std::make_shared<HeldRows>(element_, std::move(runs));
     std::vector<Tensor> values;

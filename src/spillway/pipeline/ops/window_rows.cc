@@ -11,15 +11,18 @@ namespace {
 
 // Of one iterator's blocks: as they came, without a copy.
 constexpr std::size_t kMostKept = kMiB;
+// What a block takes beside its rows and the list of them.
+constexpr std::size_t kBytesABlock = 768;
 
 }  // namespace
 
 HeldBlock::~HeldBlock() {
+  const MutexLock lock(mutex_);  // the last owner: for the analysis
   // What cannot be read any more stays on disk until the store goes.
   if (slots_ != nullptr) {
     static_cast<void>(slots_->each([this](RowStore::Slot slot) { store_->erase(slot); }));
   }
-  if (in_memory_ != nullptr) *in_memory_ -= bytes_;
+  if (in_memory_ != nullptr) *in_memory_ -= in_memory_bytes_;
 }
 
 Result<Chunk> HeldBlock::read(std::int64_t begin, std::int64_t end, std::int64_t stride,
@@ -39,24 +42,36 @@ Result<Chunk> HeldBlock::read(std::int64_t begin, std::int64_t end, std::int64_t
   }
   std::vector<RowStore::Slot> slots;
   slots.reserve(static_cast<std::size_t>(rows));
-  for (std::int64_t i = 0; i < rows; ++i) {
-    SW_ASSIGN(const RowStore::Slot slot, slots_->read(begin + i * stride));
-    slots.push_back(slot);
+  {
+    const MutexLock lock(mutex_);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      SW_ASSIGN(const RowStore::Slot slot, slots_->read(begin + i * stride));
+      slots.push_back(slot);
+    }
   }
   return store_->peek_rows(structure_, slots);
 }
 
-Origin HeldBlock::origin(std::int64_t row) const { return origins_.at(row); }
+Result<Origin> HeldBlock::origin(std::int64_t row) const {
+  if (row == 0) return first_;
+  if (store_ == nullptr) return kept_.origins().at(row);
+  RowStore::Slot slot = 0;
+  {
+    const MutexLock lock(mutex_);
+    SW_ASSIGN(slot, slots_->read(row));
+  }
+  return store_->origin(slot);
+}
 
 Amount HeldBlock::amount(std::int64_t begin, std::int64_t end, std::int64_t stride) const {
   if (end <= begin) return {};
   if (begin == 0 && end == rows_ && stride == 1) return amount();
-  Amount out{(end - begin - 1) / stride + 1, 0};
-  if (stride == 1) {
-    out.weight = origins_.slice(begin, out.rows).total_weight(out.rows);
-  } else {
-    for (std::int64_t row = begin; row < end; row += stride) out.weight += origins_.weight(row);
-  }
+  const std::int64_t rows = (end - begin - 1) / stride + 1;
+  if (store_ != nullptr) return {rows, rows * first_.weight};
+  if (stride == 1) return {rows, kept_.origins().slice(begin, rows).total_weight(rows)};
+  Amount out{rows, 0};
+  for (std::int64_t row = begin; row < end; row += stride)
+    out.weight += kept_.origins().weight(row);
   return out;
 }
 
@@ -64,18 +79,39 @@ Amount RowRun::amount() const { return block->amount(begin, end, stride); }
 
 Status HeldBlock::add(const Chunk& rows, std::int64_t row) {
   SW_ASSIGN(const RowStore::Slot slot, store_->put(rows, row));
-  if (rows_ == 0) {
-    structure_ = rows.structure();
-    origins_ = rows.origins().slice(row, 1);
+  Status listed;
+  {
+    const MutexLock lock(mutex_);
+    listed = slots_->append(slot);
   }
-  if (Status listed = slots_->append(slot); !listed.ok()) {
+  if (!listed.ok()) {
     store_->erase(slot);
     return listed;
   }
-  ++rows_;
+  if (rows_ == 0) {
+    structure_ = rows.structure();
+    first_ = rows.origins().at(row);
+  }
   weight_ += rows.origins().weight(row);
   bytes_ += rows.footprint() / static_cast<std::size_t>(rows.rows());
+  ++rows_;
   return {};
+}
+
+bool HeldBlock::alike(const Chunk& rows, std::int64_t row) const {
+  return rows_ == 0 ||
+         (rows.structure() == structure_ && rows.origins().weight(row) == first_.weight);
+}
+
+Result<std::int64_t> HeldBlock::add_alike(const Chunk& rows, std::int64_t most) {
+  std::int64_t added = 0;
+  for (; added < rows.rows() && rows_ < most && alike(rows, added); ++added) {
+    Status put = add(rows, added);
+    if (put.ok()) continue;
+    if (added == 0) return put;
+    break;
+  }
+  return added;
 }
 
 RowKeeper::RowKeeper(StagePtr stage)
@@ -89,30 +125,34 @@ const std::shared_ptr<RowStore>& RowKeeper::store() {
 std::shared_ptr<HeldBlock> RowKeeper::empty() {
   std::shared_ptr<HeldBlock> block(new HeldBlock);
   block->store_ = store();
+  const MutexLock lock(block->mutex_);
   block->slots_ = std::make_unique<LongList<RowStore::Slot>>(
       stage_->account(), stage_->run().budget(),
       LazySpill::Counter(stage_, &stage_->stats().spilled_bytes));
   return block;
 }
 
-Result<HeldBlockPtr> RowKeeper::keep(Chunk rows) {
+std::shared_ptr<HeldBlock> RowKeeper::one_of_many() {
+  std::shared_ptr<HeldBlock> block = empty();
+  block->paid_ = stage_->account()->owe(kBytesABlock);
+  block->paid_.touch();
+  return block;
+}
+
+std::shared_ptr<HeldBlock> RowKeeper::keep(const Chunk& rows) {
   const std::size_t bytes = rows.footprint();
-  if (*in_memory_ + bytes > kMostKept) {
-    std::shared_ptr<HeldBlock> block = empty();
-    for (std::int64_t i = 0; i < rows.rows(); ++i) SW_RETURN_IF_ERROR(block->add(rows, i));
-    block->origins_ = rows.origins();
-    return HeldBlockPtr(block);
-  }
+  if (*in_memory_ + bytes + kBytesABlock > kMostKept) return nullptr;
   std::shared_ptr<HeldBlock> block(new HeldBlock);
   block->rows_ = rows.rows();
   block->weight_ = rows.amount().weight;
   block->structure_ = rows.structure();
-  block->origins_ = rows.origins();
-  block->kept_ = std::move(rows);
+  block->first_ = rows.origins().at(0);
+  block->kept_ = rows;
   block->bytes_ = bytes;
+  block->in_memory_bytes_ = bytes + kBytesABlock;
   block->in_memory_ = in_memory_;
-  *in_memory_ += bytes;
-  return HeldBlockPtr(block);
+  *in_memory_ += block->in_memory_bytes_;
+  return block;
 }
 
 HeldRows::HeldRows(StructurePtr element, std::vector<RowRun> runs)
