@@ -5,6 +5,7 @@
 #include "spillway/pipeline/call.h"
 #include "spillway/pipeline/held_rows.h"
 #include "spillway/pipeline/input.h"
+#include "spillway/pipeline/key_sizes.h"
 #include "spillway/pipeline/run.h"
 
 namespace spillway {
@@ -83,8 +84,6 @@ Status get_positions(StateReader& in, std::vector<std::int64_t>& positions) {
   return {};
 }
 
-constexpr std::size_t kBytesAKey = 64;  // in a map
-
 // A full window is reduced and drained before more is read; what is left at the end follows in the
 // order of the keys. A group whose reduce_func fails is given up, so that the next one's turn
 // comes.
@@ -99,7 +98,8 @@ class GroupByWindowIterator final : public Iterator {
         reduce_func_(context.node().function_param("reduce_func")),
         size_func_(context.node().function_param("window_size_func")),
         size_(context.node().int_param("window_size")),
-        overpull_(may_overpull(*context.node().inputs()[0])) {}
+        overpull_(may_overpull(*context.node().inputs()[0])),
+        sizes_(context.stage()->account()) {}
 
   Next pull(const Demand& demand) override {
     for (;;) {
@@ -144,8 +144,8 @@ class GroupByWindowIterator final : public Iterator {
       out.put(key);
       SW_RETURN_IF_ERROR(put_positions(out, group, oldest));
     }
-    out.put(static_cast<std::int64_t>(sizes_.size()));
-    for (const auto& [key, size] : sizes_) {
+    out.put(static_cast<std::int64_t>(sizes_.count()));
+    for (const auto& [key, size] : sizes_.all()) {
       out.put(key);
       out.put(size);
     }
@@ -178,8 +178,12 @@ class GroupByWindowIterator final : public Iterator {
     SW_RETURN_IF_ERROR(in.get(count));
     for (std::int64_t i = 0; i < count; ++i) {
       std::int64_t key = 0;
+      std::int64_t size = 0;
       SW_RETURN_IF_ERROR(in.get(key));
-      SW_RETURN_IF_ERROR(in.get(sizes_[key]));
+      SW_RETURN_IF_ERROR(in.get(size));
+      if (size <= 0)
+        return invalid_argument("checkpoint: group_by_window: a window size of ", size);
+      sizes_.set(key, size);
     }
     SW_RETURN_IF_ERROR(in.get(count));
     SW_RETURN_IF_ERROR(input_.restore(in));
@@ -253,7 +257,7 @@ class GroupByWindowIterator final : public Iterator {
   Result<std::int64_t> size_of_window(const Chunk& row, std::int64_t position) {
     std::int64_t size = size_;
     if (size_func_ != nullptr) {
-      if (const auto known = sizes_.find(last_key_); known != sizes_.end()) return known->second;
+      if (const std::int64_t known = sizes_.find(last_key_); known > 0) return known;
       SW_ASSIGN(Tensor key, make_scalar(account(), DType::kInt64, last_key_));
       SW_ASSIGN(const Row out, call_row(stage(), *size_func_, key_spec(), {std::move(key)},
                                         row.origins().at(0), position, epoch()));
@@ -262,12 +266,7 @@ class GroupByWindowIterator final : public Iterator {
     if (size <= 0) {
       return invalid_argument("Window size must be greater than zero, but got ", size, ".");
     }
-    if (size_func_ != nullptr) {
-      sizes_[last_key_] = size;
-      Reservation one = account()->owe(kBytesAKey);
-      one.touch();
-      if (!sizes_paid_.absorb(one)) sizes_paid_ = std::move(one);
-    }
+    if (size_func_ != nullptr) sizes_.set(last_key_, size);
     return size;
   }
 
@@ -385,8 +384,7 @@ class GroupByWindowIterator final : public Iterator {
   const bool overpull_;
   StructurePtr element_;
   std::map<std::int64_t, Group> groups_;
-  std::map<std::int64_t, std::int64_t> sizes_;
-  Reservation sizes_paid_;
+  KeySizes sizes_;
   std::size_t gone_ = 0;  // groups, since the input was last told what is needed
   std::int64_t last_key_ = 0;
   std::optional<std::int64_t> refused_;  // the group that found no memory: it is the next one
