@@ -40,7 +40,13 @@ class AuditBox {
     consumer_ = consumer;
     timeline_ = consumer->timeline();
   }
-  void close(Audit audit) { last_ = std::move(audit); }
+  void close(Audit audit) {
+    std::size_t bytes = 0;
+    for (const AuditEntry& entry : audit.entries) bytes += bytes_of(entry);
+    paid_ = reports_of(Budget::process())->owe(bytes);
+    paid_.touch();
+    last_ = std::move(audit);
+  }
   const Timeline& timeline() const { return *timeline_; }
   Audit audit() const {
     const auto consumer = consumer_.lock();
@@ -51,6 +57,7 @@ class AuditBox {
   std::weak_ptr<Consumer> consumer_;
   std::shared_ptr<Timeline> timeline_;
   Audit last_;
+  Reservation paid_;  // for its entries
 };
 
 // One kept row must not hold a whole chunk: a row that is less than half of its buffer is handed

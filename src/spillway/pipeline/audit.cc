@@ -63,6 +63,18 @@ void add_stage(Audit& audit, std::string name, std::string line, const OperatorD
 
 }  // namespace
 
+std::size_t bytes_of(const AuditEntry& entry) {
+  constexpr std::size_t kAllocation = 16;  // of each
+  // Lists double, so that up to half of one is free.
+  std::size_t bytes = 2 * sizeof(AuditEntry) + sizeof(ErrorInfo) + 2 * kAllocation;
+  const ErrorInfo& info = entry.why.info();
+  for (const std::string* text : {&entry.outcome, &info.message, &info.type, &info.stage,
+                                  &info.line, &info.origin, &info.file}) {
+    if (text->capacity() >= sizeof(std::string) / 2) bytes += text->capacity() + 1 + kAllocation;
+  }
+  return bytes;
+}
+
 Audit audit_of(const Run& run, std::int64_t delivered, bool ended) {
   Audit audit;
   audit.delivered = delivered;

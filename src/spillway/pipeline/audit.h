@@ -68,6 +68,9 @@ struct Audit {
   std::int64_t entries_lost = 0;
 };
 
+// What an entry takes in memory, with the words of its error.
+std::size_t bytes_of(const AuditEntry& entry);
+
 // `delivered`: source rows the consumer has really got. `ended`: it has met the end of the data.
 Audit audit_of(const Run& run, std::int64_t delivered, bool ended);
 

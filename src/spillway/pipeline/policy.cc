@@ -220,8 +220,10 @@ Result<std::shared_ptr<Quarantine>> Quarantine::open(const std::string& path) {
 void Quarantine::make_room() {
   if (seen_.size() < seen_.capacity()) return;
   const std::size_t more = std::max<std::size_t>(2 * seen_.size(), 512);
-  room_ = account_->charge(more * sizeof(std::uint64_t));
+  Reservation room = account_->charge(more * sizeof(std::uint64_t));
   seen_.reserve(more);
+  room_ = std::move(room);
+  room_.touch();
 }
 
 Status Quarantine::add(const Status& error) {

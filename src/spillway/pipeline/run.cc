@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "spillway/base/bytes.h"
+#include "spillway/pipeline/audit.h"
 #include "spillway/pipeline/order_log.h"
 
 namespace spillway {
@@ -14,8 +15,7 @@ namespace {
 constexpr std::size_t kMostEntries = 10'000;
 constexpr std::size_t kMoreEarly = 1'000;  // of what ended early: never lost among the others
 constexpr std::int64_t kMostWarnings = 100;
-constexpr std::size_t kBytesAnEntry = 2048;  // with the words of its error
-constexpr std::size_t kEntriesAtATime = 32;
+constexpr std::size_t kFirstEntries = 32;
 
 thread_local const AccountPtr* user_code_account = nullptr;
 
@@ -171,11 +171,10 @@ std::vector<const Run::Nested*> Run::nested() const {
 
 // The first entries always have room, later ones where nobody else needs it.
 bool Run::room_for_entry(bool always) {
-  const std::size_t paid = entries_paid_.bytes() / kBytesAnEntry;
-  if (entries_.size() < paid) return true;
-  constexpr std::size_t kMore = kEntriesAtATime * kBytesAnEntry;
-  std::optional<Reservation> more =
-      paid == 0 || always ? account_->owe(kMore) : account_->try_reserve(kMore);
+  const std::size_t bytes = bytes_of(entries_.back());
+  std::optional<Reservation> more = always || entries_.size() <= kFirstEntries
+                                        ? account_->owe(bytes)
+                                        : account_->try_reserve(bytes);
   if (!more) return false;
   more->touch();
   return entries_paid_.absorb(*more);
@@ -197,11 +196,12 @@ std::int64_t Run::record(AuditEntry entry, std::int64_t old) {
     ++entries_lost_;
     return -1;
   }
+  entries_.push_back(std::move(entry));
   if (!room_for_entry(early)) {
+    entries_.pop_back();
     ++entries_lost_;
     return -1;
   }
-  entries_.push_back(std::move(entry));
   return std::ssize(entries_) - 1;
 }
 

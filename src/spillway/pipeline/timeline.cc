@@ -7,14 +7,13 @@ namespace {
 
 constexpr std::size_t kFirst = 16;  // points paid for at first; then twice as many each time
 
-// One line of the ledger for the reports of all passes.
+}  // namespace
+
 AccountPtr reports_of(Budget& budget) {
   if (&budget != &Budget::process()) return budget.open_account("reports");
   static const auto& account = *new AccountPtr(budget.open_account("reports"));
   return account;
 }
-
-}  // namespace
 
 bool Timeline::due(std::int64_t now_ns, std::int64_t every_ns) const {
   const MutexLock lock(mutex_);

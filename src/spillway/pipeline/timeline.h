@@ -9,6 +9,9 @@
 
 namespace spillway {
 
+// The line of the ledger for the reports of all passes.
+AccountPtr reports_of(Budget& budget);
+
 // What a pass held and did, from moment to moment: at most kMost points whatever it lasts. When
 // they are too many, or the budget has no room for more, every second one goes and later ones are
 // taken half as often. Charged; a budget without any room keeps no points. Thread-safe.
