@@ -119,6 +119,25 @@ def test_after_an_error_the_memory_is_there_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.cgroup
+def test_an_error_inside_of_a_generator_is_explained_as_well(tmp_path: Path) -> None:
+    program = """\
+    kept = []
+    def rows():
+        while True:
+            kept.append(np.frombuffer(bytes(7_712_528), "f4"))
+            yield kept[-1]
+    ds = sw.Dataset.from_generator(rows, output_signature=sw.TensorSpec((None,), "float32"))
+    n = sum(1 for _ in ds.prefetch(2))
+    """
+    code, said, kills = run(program, 384 * MIB, tmp_path)
+    assert (code, kills) == (1, 0), said
+    assert "UserFunctionError[MemoryError]" in said, said
+    assert "of the 384 MiB that the container allows" in said and "largest: kept (list" in said, (
+        said
+    )
+
+
+@pytest.mark.cgroup
 def test_a_thread_that_grows_is_the_one_that_is_stopped(tmp_path: Path) -> None:
     program = """\
     import threading

@@ -23,6 +23,7 @@ _WITHOUT_NUMBERS = (
 )
 # What the system's own words are where the kernel or the loader of libraries gets no memory.
 _NO_MEMORY = ("Cannot allocate memory", "can't allocate memory", "failed to map segment")
+_MOST_CAUSES = 8
 _LOOK_EVERY = 1.0  # seconds between two searches for the largest values: one takes up to 0.1
 _next_look = 0.0
 
@@ -73,7 +74,16 @@ def _innermost(error: BaseException) -> FrameType | None:
 
 
 def _add_note_if_it_fits(error: BaseException) -> None:
-    """The error itself is shown in any case."""
+    """The error itself is shown in any case, and what it was raised from above it."""
+    shown: BaseException | None = error
+    for _ in range(_MOST_CAUSES):
+        if shown is None:
+            return
+        _add_to_one(shown)
+        shown = shown.__cause__ or (None if shown.__suppress_context__ else shown.__context__)
+
+
+def _add_to_one(error: BaseException) -> None:
     if not _is_memory(error):
         return
     _native.error_is_told()
