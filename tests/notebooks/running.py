@@ -75,7 +75,10 @@ def complaints(cell: Cell) -> list[str]:
     if cell.status != "error":
         return [f"no end but {cell.status!r}"]
     kind, _, text = cell.error.partition(":")
-    if not any(word in kind for word in REFUSALS) and "allocate memory" not in text:
+    # C code of libraries that meets a refusal where it expects none.
+    from_a_refusal = kind == "SystemError" and "MemoryError" in cell.traceback
+    refused = any(word in kind for word in REFUSALS) or "allocate memory" in text
+    if not refused and not from_a_refusal:
         return [f"neither a result nor a refusal: {cell.error[:2000]}\n{cell.traceback[-3000:]}"]
     shown = cell.traceback + text
     found = []
