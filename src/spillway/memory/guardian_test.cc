@@ -57,7 +57,7 @@ TEST(Guardian, WhatIsAllocatedWhileItLooksIsNotLeftAnyMore) {
   std::promise<bool> admitted;  // of what the look before said
   const ScopedTestPoint looked("the guardian has looked", [&] {
     std::string refusal;
-    admitted.set_value(guardian.admit({left / 8, "an array", 1}, refusal));
+    admitted.set_value(guardian.admit({left / 8, "an array"}, refusal));
   });
   EXPECT_FALSE(admitted.get_future().get());
   guardian.allocated_arrays(-all);
