@@ -71,18 +71,18 @@ class OneByOne final : public Function, public SinkingFunction {
   const FunctionPtr inner_;
 };
 
+StructurePtr vectors() { return Structure::tensor(DType::kInt64, Shape({kUnknownDim})); }
+
 // Vectors of `items` items.
 FunctionPtr wide(std::int64_t items) {
   static Budget budget(std::size_t{256} << 20U);
   static const AccountPtr kAccount = budget.open_account("wide");
-  return testing::fn(Structure::tensor(DType::kInt64, Shape({kUnknownDim})),
-                     [items](const Values& in) -> Result<Values> {
-                       const std::int64_t x = *in[0].as<std::int64_t>();
-                       SW_ASSIGN(Tensor out, make_tensor(kAccount, DType::kInt64, Shape({items})));
-                       std::fill_n(reinterpret_cast<std::int64_t*>(out.mutable_data()), items,
-                                   x * 10);
-                       return Values{std::move(out)};
-                     });
+  return testing::fn(vectors(), [items](const Values& in) -> Result<Values> {
+    const std::int64_t x = *in[0].as<std::int64_t>();
+    SW_ASSIGN(Tensor out, make_tensor(kAccount, DType::kInt64, Shape({items})));
+    std::fill_n(reinterpret_cast<std::int64_t*>(out.mutable_data()), items, x * 10);
+    return Values{std::move(out)};
+  });
 }
 
 // Past a sanitizer's handler, which would make an exit of it.
@@ -200,8 +200,9 @@ class Guarded : public ::testing::Test {
                                             const std::string& point = "") {
     forks = std::make_shared<Forks>(point);
     pool = std::make_shared<WorkerPool>(budget, forks);
-    return std::make_shared<GuardedFunction>(testing::fn(i64_spec(), nullptr),
-                                             Cargo::small(travels), pool, rules);
+    const StructurePtr declared = travels.find("wide:") == travels.npos ? i64_spec() : vectors();
+    return std::make_shared<GuardedFunction>(testing::fn(declared, nullptr), Cargo::small(travels),
+                                             pool, rules);
   }
   // Calls until every row has a result or an error; the values, errors as -1.
   std::vector<std::int64_t> call_all(GuardedFunction& guarded, std::int64_t count) {
