@@ -353,15 +353,17 @@ def test_auto_keeps_functions_that_draw_and_says_so() -> None:
 # ---- num_workers
 
 
-def test_num_workers_isolates_with_so_many_calls_at_a_time() -> None:
-    def slow(x: Any) -> Any:
+def test_num_workers_isolates_with_so_many_calls_at_a_time(tmp_path: Path) -> None:
+    def meet(x: Any) -> Any:
         import os
         import time
 
-        time.sleep(0.02)
+        (tmp_path / str(os.getpid())).touch()
+        while len(os.listdir(tmp_path)) < 2:  # until the other worker is here, too
+            time.sleep(0.001)
         return int(x), os.getpid()
 
-    ds = sw.Dataset.range(40).map(slow, num_workers=2)
+    ds = sw.Dataset.range(40).map(meet, num_workers=2)
     rows = [(int(x), int(p)) for x, p in ds]
     assert [x for x, _ in rows] == list(range(40))
     assert len({p for _, p in rows}) == 2

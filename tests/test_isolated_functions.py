@@ -107,10 +107,12 @@ def test_skip_and_the_audit_balance() -> None:
 def test_somebody_elses_kill_is_not_an_error() -> None:
     ds = sw.Dataset.range(2000).map(slow_double(), isolate=True)
     stop = threading.Event()
+    arrived = threading.Semaphore(0)
     kills = []
 
     def kill() -> None:
-        while not stop.wait(0.15):
+        # Each time when more has arrived, however slow the machine: or no worker would get far.
+        while arrived.acquire() and not stop.is_set():
             for pid in worker_pids():
                 try:
                     os.kill(pid, signal.SIGKILL)
@@ -120,10 +122,15 @@ def test_somebody_elses_kill_is_not_an_error() -> None:
 
     killer = threading.Thread(target=kill)
     killer.start()
+    got: list[int] = []
     try:
-        got = [int(x) for x in ds]
+        for x in ds:
+            got.append(int(x))
+            if len(got) % 200 == 0:
+                arrived.release()
     finally:
         stop.set()
+        arrived.release()
         killer.join()
     assert got == [2 * i for i in range(2000)]
     assert kills

@@ -85,15 +85,17 @@ def test_a_generator_whose_worker_is_killed_each_time_ends_after_three(tmp_path:
     assert "killed from outside" in got[2].message
 
 
-def test_workers_that_are_killed_while_they_wait_are_no_calls_fault() -> None:
-    def where(x: Any) -> Any:
+def test_workers_that_are_killed_while_they_wait_are_no_calls_fault(tmp_path: Path) -> None:
+    def meet(x: Any) -> Any:
         import os
         import time
 
-        time.sleep(0.01)
+        (tmp_path / str(os.getpid())).touch()
+        while len(os.listdir(tmp_path)) < 3:  # until three workers are here
+            time.sleep(0.001)
         return np.int64(os.getpid())
 
-    ds = sw.Dataset.range(40).map(where, isolate=True, num_parallel_calls=4)
+    ds = sw.Dataset.range(40).map(meet, isolate=True, num_parallel_calls=4)
     pids = {int(pid) for pid in ds}
     assert len(pids) >= 3
     for pid in pids:
