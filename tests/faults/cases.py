@@ -451,7 +451,7 @@ def interrupted() -> str:
     _native.end_idle_workers()
     assert not workers_of(os.getpid())
     waits.sort()
-    assert waits[-1] < 5
+    assert waits[-1] < 60  # not after a hang
     slowest, median = waits[-1] * 1000, waits[30] * 1000
     within = f"the slowest after {slowest:.0f} ms, half within {median:.0f} ms"
     return f"60 of 60 raised, {within}; the next epoch right, no process left"

@@ -18,7 +18,7 @@ from tests.ceiling.harness import Group, entrance
 from tests.conformance.processes import tensorflow_python
 from tests.kernel.driver import ROOT, Kernel
 
-STARTS_IN = 120.0
+STARTS_IN = 300.0
 # Prints how many threads are the program's own, and the bytes the engine keeps ready for reuse:
 # those are in the ledger, and given up when anybody needs them.
 _AT_REST = """
