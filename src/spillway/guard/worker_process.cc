@@ -158,6 +158,7 @@ WorkerProcess::Stacks WorkerProcess::read_stacks(int wait_ms) const {
 
 std::string WorkerProcess::stack(int wait_ms, const Channel::GiveUp& give_up) {
   constexpr std::int64_t kMs = 1'000'000;
+  if (!spawned_.stacks) return "";
   read_stacks(0);
   send_signal(spawned_.pidfd.get(), SIGUSR1);
   std::string text;

@@ -34,7 +34,7 @@ void dump_at_once(int /*number*/) { put("  File \"a.py\", line 5 in hangs\n"); }
 // Starts processes whose stacks are written by a handler, with the mark of their end or without.
 class Dumping final : public Spawner {
  public:
-  Dumping(void (*dump)(int), bool marks) : dump_(dump), marks_(marks) {}
+  Dumping(void (*dump)(int), bool marks, bool told) : dump_(dump), marks_(marks), told_(told) {}
 
   Result<Spawned> spawn(int /*shared_memory*/) override {
     SW_ASSIGN(auto ends, Channel::pair());
@@ -57,7 +57,8 @@ class Dumping final : public Spawner {
     close(stacks[1]);
     out.pidfd = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, out.pid, 0)));
     out.channel = std::move(ends.first);
-    out.stacks = Descriptor(stacks[0]);
+    Descriptor theirs(stacks[0]);
+    if (told_) out.stacks = std::move(theirs);
     return out;
   }
   End reap(pid_t pid) override {
@@ -70,12 +71,13 @@ class Dumping final : public Spawner {
  private:
   void (*const dump_)(int);
   const bool marks_;
+  const bool told_;  // where the stacks can be read
 };
 
 class Worker {
  public:
-  Worker(void (*dump)(int), bool marks)
-      : pool_(budget_, std::make_shared<Dumping>(dump, marks)), calling_(pool_) {
+  Worker(void (*dump)(int), bool marks, bool told = true)
+      : pool_(budget_, std::make_shared<Dumping>(dump, marks, told)), calling_(pool_) {
     worker = calling_.take({}).value();
   }
 
@@ -115,6 +117,11 @@ TEST(WorkerProcess, AStoppedOneIsNotWaitedFor) {
   waitpid(stopped.worker->pid(), &status, WUNTRACED);
   ASSERT_TRUE(WIFSTOPPED(status));
   EXPECT_EQ(stopped.worker->stack(1 << 30, nullptr), "");
+}
+
+TEST(WorkerProcess, OneThatHasNoneIsNotWaitedFor) {
+  Worker silent(&dump_at_once, false, false);
+  EXPECT_EQ(silent.worker->stack(1 << 30, nullptr), "");
 }
 
 TEST(WorkerProcess, WhoHadEnoughIsGivenWhatIsThere) {
