@@ -1,15 +1,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <thread>
 
 #include "spillway/testing/operator_conformance.h"
 
 namespace spillway::testing {
 namespace {
-
-using std::chrono::milliseconds;
 
 NodePtr from(std::int64_t start, std::int64_t stop) {
   return node("range", {{"start", start}, {"stop", stop}});
@@ -111,7 +108,7 @@ TEST(Interleave, InParallelDatasetsThatWaitAreReadAtTheSameTime) {
     int seen = most;
     while (now > seen && !most.compare_exchange_weak(seen, now)) {
     }
-    std::this_thread::sleep_for(milliseconds(10));
+    while (most < 2) std::this_thread::yield();  // until another is here, too
     --inside;
     return x;
   });
@@ -119,7 +116,6 @@ TEST(Interleave, InParallelDatasetsThatWaitAreReadAtTheSameTime) {
   EXPECT_EQ(elements(interleave(range(4), {4, 1, 4}, body)),
             (std::vector<std::string>{"0", "10", "20", "30", "1", "11", "21", "31", "2", "12", "22",
                                       "32"}));
-  EXPECT_GT(most.load(), 1);
 }
 
 TEST(Interleave, RefusesLengthsThatAreNotPositive) {
