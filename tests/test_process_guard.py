@@ -346,6 +346,37 @@ def test_a_child_that_fills_the_container_is_killed_and_not_its_parent(tmp_path:
 
 
 @pytest.mark.cgroup
+@pytest.mark.parametrize(("held", "offered"), [(600, True), (100, False)])
+def test_a_forked_child_dies_first_from_its_first_moment_on(
+    held: int, offered: bool, tmp_path: Path
+) -> None:
+    """It may fill what is left before anybody looks at it; where much is left nobody has to die."""
+    program = f"""\
+    import os, time
+    kept = np.ones(({held} << 20) // 8)
+    def score_of_a_child():
+        ends = os.pipe()
+        child = os.fork()
+        if child == 0:
+            with open("/proc/self/oom_score_adj") as file:
+                os.write(ends[1], file.read().encode())
+            os._exit(0)
+        os.waitpid(child, 0)
+        return int(os.read(ends[0], 20))
+    own = int(open("/proc/self/oom_score_adj").read())
+    for attempt in range(500 if {offered} else 20):  # until the guardian has looked
+        score = score_of_a_child()
+        if score != own:
+            break
+        time.sleep(0.02)
+    print("offered", score == 1000 and own != 1000, "own", own)
+    """
+    code, said, kills = run(program, 768 * MIB, tmp_path)
+    assert (code, kills) == (0, 0), said
+    assert f"offered {offered}" in said, said
+
+
+@pytest.mark.cgroup
 def test_work_at_nine_tenths_of_the_container_is_left_alone(tmp_path: Path) -> None:
     program = """\
     import json

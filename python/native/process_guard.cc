@@ -123,6 +123,7 @@ int on_event(const char* event, PyObject* args, void* /*data*/) {
   if (is("subprocess.Popen") || is("os.posix_spawn") || is("os.spawn") || is("os.system") ||
       is("os.fork") || is("os.forkpty") || is("os.exec") || is("pty.spawn")) {
     DataLimit::lift(kStartsWithinNs);
+    Guardian::process().expect_child();
   }
   return 0;
 }

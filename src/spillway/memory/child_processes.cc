@@ -2,9 +2,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <string>
@@ -31,6 +33,17 @@ int score_of(const std::string& process) {
   int score = kMost;
   std::from_chars(said.data(), said.data() + said.size(), score);
   return score;
+}
+
+std::atomic<bool> forked_too{false};
+
+// Between fork() and exec(): nothing is allocated here.
+void offer_itself() {
+  if (!forked_too.load()) return;
+  const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  [[maybe_unused]] const ssize_t wrote = write(fd, "1000", 4);
+  close(fd);
 }
 
 void set_score(const std::string& process, int score) {
@@ -64,6 +77,11 @@ void offer_children_of(const std::string& process, int own, int depth) {
 void offer_children() {
   const int own = score_of("self");
   if (own < kMost) offer_children_of("self", own, 0);
+}
+
+void offer_forked_children(bool on) {
+  static const bool kFollowsForks = pthread_atfork(nullptr, nullptr, offer_itself) == 0;
+  forked_too = on && kFollowsForks;
 }
 
 }  // namespace spillway

@@ -7,4 +7,7 @@ namespace spillway {
 // whose owner has chosen something else for them are left as they are. About 20 us a thread.
 void offer_children();
 
+// Whether a child that is forked says the same of itself from its first moment on.
+void offer_forked_children(bool on);
+
 }  // namespace spillway

@@ -67,6 +67,7 @@ constexpr std::size_t kLeastFree = 2 * kMiB;
 constexpr std::size_t kForTelling = 5 * kMiB / 4;
 constexpr std::int64_t kOfferNs = 50'000'000;
 constexpr std::int64_t kOfferSoonNs = 5'000'000;
+constexpr std::int64_t kChildNs = 300'000'000;
 constexpr std::size_t kGrowth = 512 * kKiB;
 constexpr int kPriority = -10;
 
@@ -324,7 +325,10 @@ nanoseconds Guardian::look() {
   follow_stillness(room);
   follow_limit(room);
   if (room.unused() > kept) stacks_.keep();
-  if (room.unused() < 2 * kept) offer(room);
+  const bool half_full = room.unused() < room.limit / 2;
+  const bool child = half_full && now_ns() < child_until_ns_.load();
+  offer_forked_children(half_full);
+  if (child || room.unused() < room.limit / 4) offer(room);
   if (room.unused() < kept) room = make_room(room, kept - room.unused());
   SW_TEST_POINT("the guardian has looked");
   allow(with_allocated(room), held);
@@ -336,6 +340,7 @@ nanoseconds Guardian::look() {
   } else {
     warn(room);
   }
+  if (child) return kOften;
   const std::size_t free = room.unused() > kept ? room.unused() - kept : 0;
   return std::clamp<nanoseconds>(milliseconds(free / kFillsPerMs), kOften, kSeldom);
 }
@@ -360,7 +365,7 @@ void Guardian::follow_stillness(const Room& room) {
 
 void Guardian::offer(const Room& room) {
   const std::int64_t now = now_ns();
-  const bool hurry = room.unused() < kept_free(room.limit);
+  const bool hurry = room.unused() < kept_free(room.limit) || now < child_until_ns_.load();
   if (now - offered_ns_ < (hurry ? kOfferSoonNs : kOfferNs)) return;
   offered_ns_ = now;
   offer_children();
@@ -462,6 +467,12 @@ bool Guardian::grant_a_little() {
       room.unused() > most / 2 && granted_.fetch_add(kGrant) < most && DataLimit::grant(kGrant);
   inside = false;
   return more;
+}
+
+void Guardian::expect_child() {
+  child_until_ns_ = now_ns() + kChildNs;
+  const MutexLock lock(mutex_);
+  wake_.notify_all();
 }
 
 bool Guardian::is_tight() {

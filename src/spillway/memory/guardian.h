@@ -92,6 +92,9 @@ class Guardian {
 
   // When a small allocation was last refused: whoever grew is told by that.
   std::int64_t refused_ns() const { return refused_ns_.load(); }
+  // A process is about to be started, and may fill the container faster than anybody looks.
+  void expect_child();
+
   // Whether still too little is free: asked again right before a thread is stopped.
   bool is_tight();
   // The moment of the last seconds when the least was free: what an error left behind is gone by
@@ -150,6 +153,7 @@ class Guardian {
   std::atomic<std::int64_t> counted_then_{0};      // counted() at the last one
   std::atomic<std::int64_t> lenient_until_ns_{0};  // because an error was told
   std::atomic<std::int64_t> refused_ns_{0};
+  std::atomic<std::int64_t> child_until_ns_{0};  // one may have been started that nobody has seen
   std::atomic<std::int64_t> still_since_ns_{0};  // the process has not grown since
 
   Mutex mutex_;
