@@ -6,16 +6,20 @@ torch) is explained when it is shown: in a notebook's cell, at the end of a scri
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import linecache
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from types import FrameType, TracebackType
 from typing import Any
 
 from spillway import _native, errors
 from spillway._native import format_bytes
 from spillway.largest import Holder, largest
+from spillway.lines import LIBRARIES
 
 _WITHOUT_NUMBERS = (
     "spillway: the allocation was refused before the process was killed, and no memory is left to "
@@ -24,6 +28,7 @@ _WITHOUT_NUMBERS = (
 # What the system's own words are where the kernel or the loader of libraries gets no memory.
 _NO_MEMORY = ("Cannot allocate memory", "can't allocate memory", "failed to map segment")
 _MOST_CAUSES = 8
+_FOR_PARSING = 128 << 20
 _LOOK_EVERY = 1.0  # seconds between two searches for the largest values: one takes up to 0.1
 _next_look = 0.0
 
@@ -170,6 +175,25 @@ def _holders_now(frame: FrameType | None) -> list[Holder]:
     return found
 
 
+@contextlib.contextmanager
+def _briefly_if_full(traceback: Any) -> Iterator[None]:
+    """IPython parses the whole file of every frame to show its lines in colour: up to 100 MiB.
+
+    The lines of libraries' files that were read for it, which are 10 MiB, are not kept either.
+    """
+    facts, mode = _native.room(), traceback.mode
+    if facts["limit"] - facts["used"] >= facts["kept"] + _FOR_PARSING:
+        yield
+        return
+    traceback.set_mode("Plain")
+    try:
+        yield
+    finally:
+        traceback.set_mode(mode)
+        for name in [each for each in linecache.cache if each.startswith(LIBRARIES)]:
+            linecache.cache.pop(name, None)
+
+
 def _explain_in_notebook() -> None:
     """IPython shows errors itself: those of cells, and of results that it cannot display."""
     ipython = sys.modules.get("IPython")
@@ -182,6 +206,7 @@ def _explain_in_notebook() -> None:
         error = exc_tuple[1] if exc_tuple else sys.exc_info()[1]
         if isinstance(error, BaseException):
             _add_note_if_it_fits(error)
-        shown(exc_tuple, *args, **more)
+        with _briefly_if_full(shell.InteractiveTB):
+            shown(exc_tuple, *args, **more)
 
     shell.showtraceback, shell._spillway_explains = show, True

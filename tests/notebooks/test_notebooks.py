@@ -103,6 +103,27 @@ def test_what_killed_kernels_ends_in_an_error_with_its_line(name: str, tmp_path:
         assert kernel.run("np.ones(40_000_000).sum()").text.endswith("(40000000.0)")
 
 
+@pytest.mark.cgroup
+def test_errors_are_told_again_and_again_in_a_full_kernel(tmp_path: Path) -> None:
+    """Also those of libraries with large files, whose lines stand in the traceback."""
+    pytest.importorskip("pandas")
+    _needs_a_fence()
+    full = (
+        "kept = []\ntry:\n    while True:\n        kept.append(np.ones(20_000))\n"
+        "except MemoryError as error:\n    pass"
+    )
+    with fenced_kernel("spillway", 384 * MIB, tmp_path) as kernel:
+        assert kernel.run("import numpy as np\nimport spillway as sw").status == "ok"
+        assert kernel.run("import pandas as pd\nframe = pd.DataFrame({'a': [1]})").status == "ok"
+        assert kernel.run(full).status == "ok"
+        for attempt in range(6):
+            cell = kernel.run("frame['b']")
+            assert kernel.alive and kernel.kills == 0, (attempt, kernel.last_words())
+            assert cell.error.startswith("KeyError"), (attempt, cell)
+            assert "frame['b']" in cell.traceback, (attempt, cell.traceback)
+        assert kernel.run("del kept\nnp.ones(20_000_000).sum()").text.endswith("(20000000.0)")
+
+
 def test_every_piece_occurs_and_is_python() -> None:
     everything = {"pandas", "torch", "pyarrow"}
     seen: set[str] = set()

@@ -36,9 +36,9 @@ constexpr auto kSeldom = milliseconds(100);
 // As fast as a process fills memory: two cores touched 4 KiB pages at 2 to 4 GB/s, measured.
 constexpr std::size_t kFillsPerMs = 4 * kMiB;
 constexpr std::int64_t kTrimEveryNs = 1'000'000'000;
-// The part of what is kept free that the soft limit leaves. As little as the kernel's own tables
-// need: below it small allocations fail, which libraries do not survive (a thread's variables, the
-// notebook's sockets), so it is for large ones.
+// The part of what is kept free that the soft limit leaves, and at least kLeastForSmall. Below it
+// only small allocations are given: libraries do not survive it when those fail (a thread's
+// variables, the notebook's sockets).
 constexpr std::size_t kPartForAnybody = 8;
 constexpr std::size_t kSmallOnes = 4 * kMiB;
 // What the interpreter, NumPy and we hold at least: 30 to 40 MiB measured. More than that may be
@@ -102,6 +102,15 @@ std::string text_of(const Room& room, const Guardian::Request& request, std::siz
               ? ", " + format_bytes(room.untouched) + " more are allocated and not filled yet"
               : std::string()) +
          ", " + format_bytes(left) + " are left";
+}
+
+// What small allocations of libraries may map although nothing is left for large ones.
+std::size_t for_small(const Room& room) {
+  const std::size_t unused = room.unused();
+  if (unused > kLeastWhileTelling + kForTelling) {
+    return std::min(unused - kLeastWhileTelling, kSmallOnes);
+  }
+  return unused > kLeastFree + kForTelling ? kForTelling : 0;
 }
 
 }  // namespace
@@ -279,12 +288,10 @@ void Guardian::follow_limit(const Room& room) {
   const std::size_t kept = kept_free(room.limit);
   // What is kept for speed is no reason to refuse anybody: it is given back when it is needed.
   const std::size_t free = room.unused() + SlabPool::process().idle_bytes();
-  const std::size_t taken =
-      std::min(room.untouched, known_untouched(room)) + kept / kPartForAnybody;
-  const bool some = room.unused() > kLeastFree + kForTelling;
-  const std::size_t least = room.unused() > kept / 4 ? kSmallOnes : some ? kForTelling : 0;
+  const std::size_t anybody = std::max(kept / kPartForAnybody, kLeastForSmall);
+  const std::size_t taken = std::min(room.untouched, known_untouched(room)) + anybody;
   granted_ = 0;
-  DataLimit::follow(room.mapped + std::max(free > taken ? free - taken : 0, least));
+  DataLimit::follow(room.mapped + std::max(free > taken ? free - taken : 0, for_small(room)));
 }
 
 bool Guardian::follow_limit_now() {

@@ -21,6 +21,7 @@ constexpr std::int64_t kOpenAgainNs = 1'000'000'000;  // the process may be move
 constexpr std::int64_t kStatsEveryNs = 10'000'000;    // memory.stat: tens of us
 constexpr std::size_t kNoLimit = std::size_t{1} << 62;
 constexpr std::size_t kText = 256 * kKiB;
+constexpr std::size_t kReserve = 256 * kMiB;
 
 std::string_view read_file(int fd, std::vector<char>& text) {
   if (fd < 0) return {};
@@ -82,31 +83,33 @@ class Mapping {
     const bool named = line.ends_with("[heap]") || line.ends_with("[stack]");
     counts_ = perms.size() == 4 && perms[1] == 'w' && perms[3] == 'p' && !file && !named;
     size_ = touched_ = 0;
-    huge_ = false;
+    huge_ = reserve_ = false;
   }
   void take(std::string_view line) {
     if (!counts_) return;
     if (line.starts_with("Size:")) size_ = number_at(line.substr(5)).value_or(0) * kKiB;
     if (line.starts_with("Anonymous:")) touched_ = number_at(line.substr(10)).value_or(0) * kKiB;
     if (line.starts_with("VmFlags:")) {
-      counts_ = line.find(" nr") == std::string_view::npos;
+      reserve_ = line.find(" nr") != std::string_view::npos;
       huge_ = line.find(" hg") != std::string_view::npos;
     }
   }
   // What malloc() gave has been touched where its size is noted; NumPy asks for huge pages behind
   // that ("hg"). Not going to be filled is what nobody has touched at all (buffers that a library
-  // reserves for its threads), what was mapped without memory behind it ("nr"), and a thread's
-  // stack, which may be one mapping with what lies beside it.
+  // reserves for its threads), a large piece that was mapped without memory behind it ("nr"), and a
+  // thread's stack, which may be one mapping with what lies beside it. A smaller piece of that kind
+  // is what Arrow's allocator has taken for what it fills now.
   std::size_t untouched(std::size_t stack) const {
-    if (!counts_ || size_ <= touched_) return 0;
+    if (!counts_ || size_ <= touched_ || (reserve_ && size_ >= kReserve)) return 0;
     const std::size_t left = size_ - touched_;
-    if (huge_) return left;
+    if (huge_ && !reserve_) return left;
     return touched_ > 0 && left > stack ? left - stack : 0;
   }
 
  private:
   bool counts_ = false;
   bool huge_ = false;
+  bool reserve_ = false;
   std::size_t size_ = 0;
   std::size_t touched_ = 0;
 };
