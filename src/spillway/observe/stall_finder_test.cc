@@ -47,10 +47,10 @@ class Stalls : public ::testing::Test {
   const std::int64_t begun_ = now_ns();
   StallFinder finder_{30};
   // The board remembers how long a stage took: each run of each test has one of its own.
-  inline static int runs = 0;
+  inline static int runs_ = 0;
   const std::string name_ =
       std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) +
-      std::to_string(++runs);
+      std::to_string(++runs_);
   std::uint64_t last_thread_ = 0;
 };
 
