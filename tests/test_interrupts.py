@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import subprocess
+import sys
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -15,7 +18,7 @@ import pytest
 
 import spillway as sw
 import spillway.tf as tf
-from spillway.interruptions import meaning_of
+from spillway.interruptions import meaning_of, start_thread
 
 INT = sw.TensorSpec((), "int64")
 
@@ -496,6 +499,67 @@ def test_a_running_tf_iterator_stays_where_it_is_when_restore_is_interrupted() -
     assert int(next(it)) == whole[5]
     it.restore(state)
     assert [int(x) for x in it] == whole[3:]
+
+
+def interrupt_the_next_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal comes while `Thread.start` is under way, and the thread runs already."""
+    begin = threading._start_new_thread  # type: ignore[attr-defined]
+
+    def begin_and_signal(bootstrap: Any, args: Any) -> None:
+        monkeypatch.undo()
+        begin(bootstrap, args)
+        while bootstrap.__self__ in threading._limbo:  # type: ignore[attr-defined]
+            os.sched_yield()
+        signal.raise_signal(signal.SIGUSR1)
+
+    monkeypatch.setattr(threading, "_start_new_thread", begin_and_signal)
+
+
+@pytest.mark.usefixtures("limit")
+def test_a_limit_that_comes_while_a_thread_starts_is_raised_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    began = threading.Event()
+    interrupt_the_next_thread(monkeypatch)
+    with pytest.raises(LateError) as caught:
+        start_thread(threading.Thread(target=began.set))
+    assert meaning_of(caught.value) == "signal"
+    assert began.wait(300)
+
+
+FIRST_ASYNC = """
+import signal
+import pytest
+import spillway as sw
+from tests.test_interrupts import LateError, everything, holds, interrupt_the_next_thread
+
+def late(number, frame):
+    raise LateError("too late")
+
+async def work(x):
+    return x
+
+signal.signal(signal.SIGUSR1, late)
+it = iter(sw.Dataset.range(10).map(work, on_error="skip"))
+interrupt_the_next_thread(pytest.MonkeyPatch())
+got, raised = everything(it)
+assert got == list(range(10)), got
+assert [type(error) for _, error in raised] == [LateError], raised
+holds(it.audit(), 10)
+"""
+
+
+def test_a_limit_that_comes_while_the_event_loop_starts_costs_no_row() -> None:
+    root = Path(__file__).resolve().parents[1]
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_ASYNC],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(root), str(root / "python")])},
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 # ---- What was waited for

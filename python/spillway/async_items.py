@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from spillway import _native
+from spillway.interruptions import start_thread
 
 _LOOK_EVERY = 0.02  # seconds, while an item is awaited: whether anybody still wants it
 
@@ -206,7 +207,7 @@ class AsyncGeneratorProxy(AsyncGenerator[Any, Any]):
                     target=_run_until_stopped, args=(self._loop,), name="spillway-async-generator"
                 )
                 thread.daemon = True
-                thread.start()
+                start_thread(thread)
                 weakref.finalize(self, self._loop.call_soon_threadsafe, self._loop.stop)
             return self._loop
 

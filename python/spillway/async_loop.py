@@ -13,6 +13,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from spillway import _native
+from spillway.interruptions import start_thread
 
 if TYPE_CHECKING:
     import asyncio
@@ -41,7 +42,7 @@ def start(calls: _native.AsyncLoop) -> None:
     import threading
 
     name = f"spillway-async-{next(_numbers)}"
-    threading.Thread(target=_live, args=(calls,), name=name, daemon=True).start()
+    start_thread(threading.Thread(target=_live, args=(calls,), name=name, daemon=True))
 
 
 def _live(calls: _native.AsyncLoop) -> None:

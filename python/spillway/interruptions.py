@@ -49,6 +49,25 @@ def pass_on(error: BaseException) -> None:
         raise error
 
 
+def start_thread(thread: threading.Thread) -> None:
+    """Starts it; what a signal's handler raises meanwhile comes as it is.
+
+    `Thread.start` takes that for a thread that could not be started, and where it runs already its
+    clean-up fails with a KeyError, which says nothing.
+
+    >>> begun = threading.Thread(target=print, args=("begun",))
+    >>> start_thread(begun)
+    begun
+    >>> begun.join()
+    """
+    try:
+        thread.start()
+    except KeyError as error:
+        if error.__context__ is None:
+            raise
+        raise error.__context__ from None
+
+
 def raised_by_handler(error: BaseException) -> bool:
     """Whether a handler written in Python, that the interpreter called for a signal, raised it.
 
