@@ -540,7 +540,11 @@ async def work(x):
     return x
 
 signal.signal(signal.SIGUSR1, late)
-it = iter(sw.Dataset.range(10).map(work, on_error="skip"))
+spec = sw.TensorSpec((), "int64")
+ds = sw.Dataset.range(10).map(
+    work, num_parallel_calls=CALLS, output_signature=spec, on_error="skip"
+)
+it = iter(ds)
 interrupt_the_next_thread(pytest.MonkeyPatch())
 got, raised = everything(it)
 assert got == list(range(10)), got
@@ -549,10 +553,11 @@ holds(it.audit(), 10)
 """
 
 
-def test_a_limit_that_comes_while_the_event_loop_starts_costs_no_row() -> None:
+@pytest.mark.parametrize("calls", [None, 4])
+def test_a_limit_that_comes_while_the_event_loop_starts_costs_no_row(calls: int | None) -> None:
     root = Path(__file__).resolve().parents[1]
     done = subprocess.run(
-        [sys.executable, "-c", FIRST_ASYNC],
+        [sys.executable, "-c", FIRST_ASYNC.replace("CALLS", str(calls))],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(root), str(root / "python")])},
         capture_output=True,
         text=True,

@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <future>
 #include <utility>
 
 #include "async_function.h"
 #include "bindings.h"
 #include "objects.h"
 #include "spillway/base/clock.h"
+#include "spillway/base/thread.h"
 #include "spillway/guard/copies.h"
 
 namespace nb = nanobind;
@@ -111,14 +113,21 @@ bool AsyncLoop::here() { return is_loop; }
 
 AsyncLoop::AsyncLoop() : wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
+// From a thread of ours, where no signal's handler runs: what that raises must not count as the
+// failure of the calls that happen to come first.
 void AsyncLoop::start() {
+  const auto told = std::make_shared<std::promise<Status>>();
+  const Status begun =
+      start_thread([self = shared_from_this(), told] { told->set_value(self->start_in_python()); });
+  const Status why = begun.ok() ? told->get_future().get() : start_in_python();
+  if (!why.ok()) refuse(why);
+}
+
+Status AsyncLoop::start_in_python() {
   const WithGil gil;
   const nb::object self = nb::cast(shared_from_this());
   const Ref made = Ref::steal(PyObject_CallOneArg(async_hooks().start.get(), self.ptr()));
-  if (made) return;
-  const Status why = status_from_exception();
-  const WithoutGil free;
-  refuse(why);
+  return made ? Status() : status_from_exception();
 }
 
 // Nobody will ever take what was pushed.

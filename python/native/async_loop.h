@@ -81,7 +81,8 @@ class AsyncLoop : public std::enable_shared_from_this<AsyncLoop> {
 
  private:
   static std::shared_ptr<AsyncLoop>& one();
-  void start();
+  void start();  // without the GIL
+  Status start_in_python();
   void sleep_if_ended();
   void refuse(const Status& why);
   bool unusable();
