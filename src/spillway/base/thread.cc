@@ -62,11 +62,17 @@ void set_stack_room(StackRoom make_room) { stack_room = make_room; }
 
 namespace {
 
+// Whoever follows a limit on another thread may set it between the room and its use.
+constexpr int kMostAsked = 3;
+
 template <class Try>
 Status started(const Try& try_it, std::size_t bytes) {
   std::error_code failed = try_it();
   const StackRoom make_room = stack_room;
-  if (failed && make_room != nullptr && make_room(bytes)) failed = try_it();
+  for (int asked = 0; failed && asked < kMostAsked && make_room != nullptr; ++asked) {
+    if (!make_room(bytes)) break;
+    failed = try_it();
+  }
   if (!failed) return {};
   return out_of_resource("cannot start a thread: ", failed.message(),
                          ". The process has too many threads, or too little address space for the "

@@ -91,6 +91,23 @@ TEST(StartThread, AsksForRoomBeforeItGivesUp) {
             0);
 }
 
+TEST(StartThread, AsksAgainWhereTheRoomWasTakenMeanwhile) {
+  if (kMoreThanStacks) GTEST_SKIP() << "a sanitizer's threads need more than their stacks";
+  EXPECT_EQ(in_child([] {
+              std::counting_semaphore<> gate(0);
+              limit_data(mapped_bytes() + 64 * kMiB);
+              if (start_until_refused(gate).ok()) return false;
+              set_stack_room([](std::size_t bytes) {
+                static bool again = false;
+                if (again) limit_data(mapped_bytes() + bytes + kMiB);
+                again = true;
+                return true;
+              });
+              return start_thread([&gate] { gate.acquire(); }).ok();
+            }),
+            0);
+}
+
 TEST(Workers, RunATaskOnTheCallersThreadWhereNoThreadIsToBeHad) {
   if (kMoreThanStacks) GTEST_SKIP() << "a sanitizer's threads need more than their stacks";
   EXPECT_EQ(in_child([] {
