@@ -77,6 +77,7 @@ constexpr auto kPipelines = std::to_array<const char*>({
       {"op": "repeat", "inputs": [4], "params": {"count": 2}}]})",
 });
 
+// A new one each time: a cache belongs to its node.
 NodePtr parse(const char* text) {
   const auto node = from_json(text, [](const std::string& name, const std::string&) {
     return Result<FunctionPtr>(invalid_argument("no function: ", name));
@@ -88,25 +89,21 @@ NodePtr parse(const char* text) {
   return node.value();
 }
 
-const NodePtr& pipeline(std::size_t which) {
-  static const std::vector<NodePtr> kNodes = [] {
-    std::vector<NodePtr> nodes;
-    for (const char* text : kPipelines) nodes.push_back(parse(text));
-    return nodes;
-  }();
-  return kNodes[which % kNodes.size()];
+// One that outlives what still ends on another thread.
+Budget& budget() {
+  static auto& budget = *new Budget(16 << 20);
+  return budget;
 }
 
-std::unique_ptr<Consumer> open(const NodePtr& node, Budget& budget) {
-  auto consumer = Consumer::open(node, {}, budget);
+std::unique_ptr<Consumer> open(const NodePtr& node) {
+  auto consumer = Consumer::open(node, {}, budget());
   if (!consumer.ok()) std::abort();
   return std::move(consumer).value();
 }
 
 // The content of a state that was saved after so many elements.
 std::string content_after(const NodePtr& node, int elements) {
-  Budget budget(16 << 20);
-  const auto consumer = open(node, budget);
+  const auto consumer = open(node);
   for (int i = 0; i < elements; ++i) {
     const Next next = consumer->next();
     if (!next.ok()) std::abort();
@@ -141,9 +138,8 @@ void spoil(std::span<const std::uint8_t> input, std::string& content) {
 }
 
 // Restores a state: refused, or an iterator that comes to its end.
-void resume(const NodePtr& node, const std::string& state) {
-  Budget budget(16 << 20);
-  const auto consumer = open(node, budget);
+void resume(const char* pipeline, const std::string& state) {
+  const auto consumer = open(parse(pipeline));
   if (!consumer->restore(state).ok()) return;
   for (int events = 0; events < 1000; ++events) {
     const Next next = consumer->next();
@@ -159,18 +155,22 @@ void resume(const NodePtr& node, const std::string& state) {
 // the search begins behind the checksum.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
-  const NodePtr& node = pipeline(data[0]);
+  const char* const pipeline = kPipelines[data[0] % kPipelines.size()];
   const std::string given(reinterpret_cast<const char*>(data + 2), size - 2);
   if (data[1] >= 0xF0) {
-    resume(node, given);
-  } else if (data[1] >= 0xE0) {
+    resume(pipeline, given);
+    return 0;
+  }
+  const NodePtr node = parse(pipeline);
+  std::string content;
+  if (data[1] >= 0xE0) {
     StateWriter header;
     header.put(0);
-    resume(node, seal_state(node->hash(), std::move(header).take() + given));
+    content = std::move(header).take() + given;
   } else {
-    std::string content = content_after(node, data[1] % 64);
+    content = content_after(node, data[1] % 64);
     spoil({data + 2, size - 2}, content);
-    resume(node, seal_state(node->hash(), content));
   }
+  resume(pipeline, seal_state(node->hash(), content));
   return 0;
 }
