@@ -27,6 +27,7 @@ StructurePtr vectors() { return Structure::tensor(DType::kInt64, Shape({kUnknown
 // `count` rows, each of these values.
 Chunk rows_of(const StructurePtr& structure, std::vector<Tensor> values, std::int64_t count) {
   std::vector<Row> rows;
+  rows.reserve(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) rows.push_back(Row{values, {}});
   return Chunk::from_rows(structure, std::move(rows));
 }
