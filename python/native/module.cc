@@ -1,4 +1,5 @@
 #define SPILLWAY_IMPORTS_NUMPY
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
@@ -6,6 +7,7 @@
 #include "file_watch.h"
 #include "interrupts.h"
 #include "numpy_loops.h"
+#include "spillway/base/interrupt.h"
 #include "spillway/base/mutant.h"
 #include "spillway/base/test_point.h"
 
@@ -39,6 +41,10 @@ NB_MODULE(_native, m) {
 #else
   m.attr("test_points") = false;
 #endif
+  m.def("interrupt_looks", [] {
+    const spillway::InterruptLooks looks = spillway::take_interrupt_looks();
+    return std::pair(looks.count, looks.longest_ns);
+  });
   m.def("mutant", [](std::string_view name) { return spillway::mutant(name); });
   using namespace spillway::python;
   m.doc() = "Native half of spillway; use the package, not this module.";

@@ -1,9 +1,11 @@
 #include "spillway/base/interrupt.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "spillway/base/clock.h"
 #include "spillway/base/mutant.h"
+#include "spillway/base/test_point.h"
 
 namespace spillway {
 namespace {
@@ -12,6 +14,14 @@ constexpr std::int64_t kAskEveryNs = 20'000'000;
 thread_local InterruptScope::Poll thread_poll = nullptr;
 thread_local std::int64_t asked_at = 0;
 thread_local std::atomic<bool>* thread_work = nullptr;
+thread_local InterruptLooks looks;
+thread_local std::int64_t looked_at = 0;
+
+void note_look(std::int64_t now) {
+  ++looks.count;
+  looks.longest_ns = std::max(looks.longest_ns, now - looked_at);
+  looked_at = now;
+}
 
 }  // namespace
 
@@ -24,10 +34,20 @@ InterruptScope::~InterruptScope() {
 }
 
 bool interrupted(std::int64_t now) {
-  if (thread_poll == nullptr || now - asked_at < kAskEveryNs) return false;
+  if (thread_poll == nullptr) return false;
+  note_look(now);
+  SW_TEST_POINT("interrupt_look");
+  if (now - asked_at < kAskEveryNs) return false;
   if (mutant("interrupt_ignored")) return false;
   asked_at = now;
   return thread_poll();
+}
+
+InterruptLooks take_interrupt_looks() {
+  note_look(now_ns());
+  --looks.count;
+  asked_at = 0;
+  return std::exchange(looks, {});
 }
 
 bool given_up() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -26,6 +27,15 @@ class InterruptScope {
 bool interrupted(std::int64_t now_ns);
 bool interrupted();
 
+// How often this thread has looked whether it is interrupted, and the longest time between two
+// looks: what is done in between hears nothing.
+struct InterruptLooks {
+  std::int64_t count = 0;
+  std::int64_t longest_ns = 0;
+};
+// Since it was asked for last. The next look asks, however long the last answer is ago.
+InterruptLooks take_interrupt_looks();
+
 // The same for work, on the thread that began it and on those that help it: from the first yes on
 // it says yes to all of them, until the scope ends. Work that gives up leaves its results half
 // made: whoever began it asks given_up() behind it, and hands on kCancelled instead of them.
@@ -37,16 +47,29 @@ bool given_up();
 class Looks {
  public:
   static constexpr std::int64_t kItems = 1 << 16;
-  bool abandoned(std::int64_t items) {
+  explicit Looks(std::int64_t stretch = kItems) : stretch_(stretch), left_(stretch) {}
+  bool abandoned(std::int64_t items = 1) {
     left_ -= items;
     if (left_ > 0) return false;
-    left_ = kItems;
+    left_ = stretch_;
     return spillway::abandoned();
   }
 
  private:
-  std::int64_t left_ = kItems;
+  std::int64_t stretch_;
+  std::int64_t left_;
 };
+
+// Calls body(begin, end) for one stretch of [0, n) after the other, until the work is abandoned:
+// then it returns false. One stretch is never looked at: who has many short ranges needs Looks.
+template <class Body>
+bool in_stretches(std::int64_t n, Body body) {
+  for (std::int64_t begin = 0; begin < n; begin += Looks::kItems) {
+    if (begin > 0 && abandoned()) return false;
+    body(begin, std::min(n, begin + Looks::kItems));
+  }
+  return true;
+}
 
 // What abandoned() answers on this thread. A helper takes over the answer of the one it helps,
 // which waits for it.

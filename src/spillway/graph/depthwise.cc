@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "spillway/base/interrupt.h"
 #include "spillway/graph/gemm_tile.h"
 
 namespace spillway::graph {
@@ -31,7 +32,9 @@ class Rows {
     const Window& down = s_.windows.down;
     const std::int64_t row_items = s_.windows.across.out * outputs_;
     T* to = t_.out + t_.begin * row_items;
+    Looks looks;
     for (std::int64_t row = t_.begin; row < t_.end; ++row, to += row_items) {
+      if (looks.abandoned(row_items)) return;
       const std::int64_t y = down.start(row % down.out);
       const T* image = t_.images + (row / down.out * s_.height + y) * s_.width * s_.channels;
       run_row(image, down.inside(y, s_.height), to);

@@ -88,7 +88,9 @@ class Parse {
     const std::vector<int> order = by_key(features_);
     rows_ = static_cast<std::size_t>(serialized.count());
     lists_.resize(rows_ * features_.size());
+    Looks looks(kTexts);
     for (std::size_t i = 0; i < rows_; ++i) {
+      if (looks.abandoned()) return cancelled();
       const std::string_view example = serialized.string_at(static_cast<std::int64_t>(i));
       const std::span found = std::span(lists_).subspan(i * features_.size(), features_.size());
       if (!find_features(example, features_, order, found)) return not_an_example(example);

@@ -12,6 +12,8 @@
 namespace spillway::graph {
 
 inline constexpr std::int64_t kDotRows = 64;  // whose sums are kept at a time
+// Products between looks whether the work was abandoned: a few milliseconds where they are slow.
+inline constexpr std::int64_t kLookedAt = std::int64_t{1} << 22;
 
 constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
@@ -135,7 +137,9 @@ struct Blocked {
       const T* b = t.b + k * p.b.row + j * p.b.column;
       pack_panels(b, columns, tile.depth);
       int some = 0;
+      Looks looks(kLookedAt);
       for (std::int64_t r = 0; r < rows; r += some) {
+        if (looks.abandoned(Level::kRows * columns * tile.depth)) return;
         some = static_cast<int>(std::min<std::uint64_t>(
             Level::kRows, std::bit_floor(static_cast<std::uint64_t>(rows - r))));
         const Strip<A> a = rows_of_a.at(i + r, k, some, tile.depth, strip);
@@ -180,6 +184,7 @@ template <class Level, class T>
   Dots<A> d;
   d.row_stride = p.a.row;
   d.sums_stride = t.n * kDotLanes;
+  Looks looks(kLookedAt);
   for (std::int64_t i = 0; i < t.m; i += kDotRows) {
     if (i > 0 && abandoned()) return;
     const std::int64_t rows = std::min(kDotRows, t.m - i);
@@ -190,6 +195,7 @@ template <class Level, class T>
         turn(t.b + k * p.b.row, p.b.row, d.depth, t.n, copy, block);
       }
       for (std::int64_t r = 0; r < rows;) {
+        if (looks.abandoned(4 * t.n * d.depth)) return;
         const bool four = rows - r >= 4;
         d.rows = reinterpret_cast<const A*>(t.a + (i + r) * p.a.row + k);
         for (std::int64_t j = 0; j < t.n; ++j) {

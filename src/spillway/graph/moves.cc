@@ -1,5 +1,6 @@
 #include "spillway/graph/moves.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace spillway::graph {
@@ -41,7 +42,46 @@ void copy_line(std::byte* to, const std::byte* from, std::int64_t n, std::int64_
   }
 }
 
+constexpr std::int64_t kShortItem = 64;    // bytes
+constexpr std::int64_t kShortLine = 4096;  // items
+
+// A line in pieces, between which it looks.
+bool copy_line(std::byte* to, const std::byte* from, std::int64_t n, std::int64_t to_step,
+               std::int64_t from_step, std::int64_t item, Mover& mover) {
+  if (to_step == item && from_step == item) {
+    return mover.copy(to, from, static_cast<std::size_t>(n * item));
+  }
+  if (item > kShortItem) {
+    for (; n > 0; --n, to += to_step, from += from_step) {
+      if (!mover.copy(to, from, static_cast<std::size_t>(item))) return false;
+    }
+    return true;
+  }
+  for (; n > 0; n -= kShortLine, to += kShortLine * to_step, from += kShortLine * from_step) {
+    const std::int64_t some = std::min(n, kShortLine);
+    if (mover.abandoned(static_cast<std::size_t>(some * item))) return false;
+    copy_line(to, from, some, to_step, from_step, item);
+  }
+  return true;
+}
+
 }  // namespace
+
+bool Mover::copy_long(std::byte* to, const std::byte* from, std::size_t bytes) {
+  for (std::size_t at = 0; at < bytes; at += kMost) {
+    if (!copy(to + at, from + at, std::min(kMost, bytes - at))) return false;
+  }
+  return true;
+}
+
+bool Mover::clear(std::byte* to, std::size_t bytes) {
+  for (std::size_t at = 0; at < bytes; at += kMost) {
+    const std::size_t some = std::min(kMost, bytes - at);
+    if (abandoned(some)) return false;
+    std::memset(to + at, 0, some);
+  }
+  return true;
+}
 
 Result<int> resolve_axis(std::int64_t axis, int rank) {
   if (axis < -rank || axis >= rank) {
@@ -60,9 +100,10 @@ std::int64_t integer_at(DType dtype, const std::byte* items, std::int64_t i) {
 
 std::vector<std::int64_t> integers_of(const Tensor& value) {
   std::vector<std::int64_t> out(static_cast<std::size_t>(value.count()));
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i] = integer_at(value.dtype(), value.data(), static_cast<std::int64_t>(i));
-  }
+  with_type(IntegerTypes(), value.dtype(), [&]<class T>() {
+    const T* items = reinterpret_cast<const T*>(value.data());
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::int64_t>(items[i]);
+  });
   return out;
 }
 
@@ -149,8 +190,9 @@ void Box::axis(std::int64_t dim, std::int64_t from, std::int64_t to) {
 
 void Box::copy(const std::byte* from, std::byte* to) const {
   if (empty_) return;
+  Mover mover;
   if (rank_ == 0) {
-    std::memcpy(to, from, static_cast<std::size_t>(item_));
+    mover.copy(to, from, static_cast<std::size_t>(item_));
     return;
   }
   int outer = rank_ - 1;
@@ -167,7 +209,7 @@ void Box::copy(const std::byte* from, std::byte* to) const {
   }
   std::array<std::int64_t, 2 * kMostAxes> at{};
   for (;;) {
-    copy_line(to, from, line, to_step, from_step, item);
+    if (!copy_line(to, from, line, to_step, from_step, item, mover)) return;
     int d = outer - 1;
     for (; d >= 0; --d) {
       const auto k = static_cast<std::size_t>(d);
@@ -192,8 +234,35 @@ std::vector<std::int64_t> byte_strides(const Shape& shape, std::size_t item) {
   return strides;
 }
 
+Result<Tensor> take_rows(const Compute& c, const Tensor& rows,
+                         std::span<const std::int64_t> indices) {
+  if (!is_plain(rows.dtype())) return gather_rows(c.account, rows, indices, c.ask);
+  constexpr std::size_t kAhead = 8;  // rows: hides the cache miss of a random row
+  const Shape row = rows.shape().without_leading();
+  SW_ASSIGN(Tensor out,
+            c.make(rows.dtype(), row.with_leading(static_cast<std::int64_t>(indices.size()))));
+  const std::size_t bytes = static_cast<std::size_t>(row.count()) * size_of(rows.dtype());
+  std::byte* to = out.mutable_data();
+  Mover mover;
+  for (std::size_t k = 0; k < indices.size(); ++k, to += bytes) {
+    if (k + kAhead < indices.size()) {
+      const std::byte* next = rows.data() + static_cast<std::size_t>(indices[k + kAhead]) * bytes;
+      for (std::size_t line = 0; line < bytes && line < 1024; line += 64) {
+        __builtin_prefetch(next + line);
+      }
+    }
+    if (!mover.copy(to, rows.data() + static_cast<std::size_t>(indices[k]) * bytes, bytes)) {
+      return cancelled();
+    }
+  }
+  out.buffer()->touch();
+  return out;
+}
+
 void fill_items(std::byte* to, const std::byte* item, std::size_t size, std::int64_t n) {
-  copy_line(to, item, n, static_cast<std::int64_t>(size), 0, static_cast<std::int64_t>(size));
+  const auto step = static_cast<std::int64_t>(size);
+  Mover mover;
+  copy_line(to, item, n, step, 0, step, mover);
 }
 
 }  // namespace spillway::graph

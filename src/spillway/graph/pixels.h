@@ -68,12 +68,13 @@ Result<KernelPtr> prepare_pixels(const Prepare& p) {
   LoopFn fn = nullptr;
   with_type(FloatTypes(), p.inputs[0].dtype,
             [&]<class T>() { fn = SimdLoop<PixelBody<Op, T>>::best(); });
+  const std::size_t pixel = 3 * size_of(p.inputs[0].dtype);
   const std::int64_t pixels = p.inputs[0].shape.count() / 3;
   const bool scaled = p.inputs.size() > 1;
   return make_kernel([=](const std::byte* const* in, std::byte* const* out, std::byte*) {
     const float none = 0;
     const void* scalar = scaled ? static_cast<const void*>(in[1]) : &none;
-    fn({in, out[0], pixels, 0, scalar, nullptr});
+    loop_in_stretches(fn, in[0], pixel, out[0], pixel, pixels, scalar);
     return Status();
   });
 }

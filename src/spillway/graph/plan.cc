@@ -23,7 +23,7 @@ constexpr std::int64_t kWorthIt = 2 * kPiece;
 // Where the time is known: waking a thread and moving the data to its cache costs tens of
 // microseconds, of which a shorter step gets too little back.
 constexpr std::int64_t kSharedNs = 200'000;
-constexpr std::int64_t kAsked = std::int64_t{1} << 20;  // items between looks at abandoned()
+constexpr std::int64_t kAsked = std::int64_t{1} << 18;  // items between looks at abandoned()
 constexpr std::int64_t kTimed = 4096;  // items: reading the clock costs as much as some hundreds
 
 std::size_t bytes_of(const Spec& spec) {

@@ -53,7 +53,9 @@ template <class Pool, class T>
   const Window& across = s.windows.across;
   Sum* __restrict const sums = reinterpret_cast<Sum*>(t.scratch);
   T* __restrict to = t.out + t.begin * across.out * s.channels;
+  Looks looks;
   for (std::int64_t row = t.begin; row < t.end; ++row) {
+    if (looks.abandoned(across.out * s.channels)) return;
     const T* image = t.images + row / down.out * s.height * s.width * s.channels;
     const std::int64_t y = down.start(row % down.out);
     const Window::Taps rows = down.inside(y, s.height);

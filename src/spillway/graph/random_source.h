@@ -1,6 +1,6 @@
 #pragma once
 
-#include "spillway/graph/elementwise.h"
+#include "spillway/graph/moves.h"
 #include "spillway/graph/philox.h"
 
 // What the ops that draw random numbers share. Those with `seed` and `seed2` are sources: loops
@@ -55,13 +55,14 @@ Result<KernelPtr> random_kernel(const Prepare& p) {
             [&]<class T>() { fill = SimdLoop<RandomBody<Distribution<T>>>::best(); });
   const DType seed = p.inputs[0].dtype;
   const Shape shape = p.outputs[0].shape;
-  return make_kernel(
-      [fill, seed, shape](const std::byte* const* in, std::byte* const* out, std::byte*) -> Status {
-        const RandomSource source = source_of(in[0], seed, shape);
-        const Call call;
-        fill({nullptr, out[0], shape.count(), 0, &source, &call});
-        return {};
-      });
+  const std::size_t item = size_of(p.outputs[0].dtype);
+  return make_kernel([fill, seed, shape, item](const std::byte* const* in, std::byte* const* out,
+                                               std::byte*) -> Status {
+    const RandomSource source = source_of(in[0], seed, shape);
+    const Call call;
+    loop_in_stretches(fill, nullptr, 0, out[0], item, shape.count(), &source, &call);
+    return {};
+  });
 }
 
 template <class T>

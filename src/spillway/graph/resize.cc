@@ -48,10 +48,11 @@ class SameSize final : public RowKernel {
       : items_(size.batch * size.height * size.width * size.channels),
         row_items_(size.width * size.channels),
         channels_(size.channels),
+        in_bytes_(size_of(dtype)),
         to_float_(float_fn(dtype)) {}
   Status run(const std::byte* const* in, std::byte* const* out,
              std::byte* /*scratch*/) const override {
-    to_float_({in, out[0], items_, 0, nullptr, nullptr});
+    loop_in_stretches(to_float_, in[0], in_bytes_, out[0], sizeof(float), items_);
     return {};
   }
   void mirror(bool image, bool result) override { turned_ = image != result; }
@@ -92,6 +93,7 @@ class SameSize final : public RowKernel {
   const std::int64_t items_;
   const std::int64_t row_items_;
   const std::int64_t channels_;
+  const std::size_t in_bytes_;  // of an item
   const LoopFn to_float_;
   bool turned_ = false;
 };

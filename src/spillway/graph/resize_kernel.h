@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "spillway/base/interrupt.h"
 #include "spillway/graph/gemm.h"
 #include "spillway/graph/resize_rows.h"
 #include "spillway/graph/row_kernel.h"
@@ -215,7 +216,9 @@ class ResizeKernel final : public RowKernel {
     const Resizing& size = setup_.size;
     Rows rows(setup_, scratch);
     auto* to = reinterpret_cast<float*>(out[0]) + begin * setup_.row_items();
+    Looks looks;
     for (std::int64_t row = begin; row < end; ++row, to += setup_.row_items()) {
+      if (looks.abandoned(setup_.row_items())) return;
       const std::int64_t y = row % size.new_height;
       if (row == begin || y == 0) {
         const auto image = static_cast<std::size_t>(row / size.new_height);

@@ -215,6 +215,7 @@ void RowRun::run(Items& items, const std::byte* row, std::byte* to) const {
 Status RowRun::take(const std::byte* rows, std::int64_t count, std::ptrdiff_t stride) {
   const std::int64_t channels = image_.shape[2];
   for (std::int64_t i = 0; i < count; ++i, ++taken_) {
+    if (looks_.abandoned(before_.width * channels)) return cancelled();
     if (taken_ < before_.y || taken_ >= before_.y + before_.height) continue;
     const std::byte* row = rows + i * stride + before_.x * channels;
     if (stream_ == nullptr) {

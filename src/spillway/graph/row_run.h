@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "spillway/base/interrupt.h"
 #include "spillway/graph/fused.h"
 #include "spillway/graph/row_chain.h"
 #include "spillway/graph/row_kernel.h"
@@ -92,6 +93,7 @@ class RowRun final : public PixelSink {
   Tensor out_;
   std::int64_t taken_ = 0;  // rows of the decoded image
   std::int64_t made_ = 0;   // rows of the resized one
+  Looks looks_;
   std::byte* to_ = nullptr;
   std::size_t out_row_ = 0;  // bytes
 };

@@ -151,7 +151,7 @@ Status run_fold(const OpDef& op, const Prepare& prepare, const Tensor& input, Te
   if (input.count() == 0) {
     run.empty_groups(shape.inner == 0 ? 0 : out.count() / shape.inner);
   } else if (side_by_side) {
-    constexpr std::int64_t kAsked = std::int64_t{1} << 20;  // items between looks
+    constexpr std::int64_t kAsked = std::int64_t{1} << 18;  // items between looks
     for (std::int64_t at = 0; at < input.count(); at += kAsked) {
       if (at > 0 && abandoned()) return cancelled();
       run.take(input.data() + static_cast<std::size_t>(at) * item, at,
@@ -198,6 +198,7 @@ Result<std::vector<Tensor>> run_op(const OpDef& op, std::span<const Tensor> inpu
   if (op.compute != nullptr) {
     Compute compute{inputs, attrs, account, ask, call, {}};
     SW_RETURN_IF_ERROR(op.compute(compute));
+    if (given_up()) return cancelled();
     return std::move(compute.outputs);
   }
   Few<Spec, kFewInputs> specs(inputs.size());

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "spillway/base/interrupt.h"
 #include "spillway/base/random.h"
 
 namespace spillway::graph {
@@ -13,10 +14,12 @@ Result<Tensor> shuffle_rows(const Compute& c, const Tensor& value, const RandomS
   std::iota(order.begin(), order.end(), 0);
   PhiloxStream numbers =
       PhiloxStream::at(source.seed, row_stream(source, c.call, 0), source.skip * 4);
+  Looks looks;
   for (std::size_t i = 0; i + 1 < n; ++i) {
+    if (looks.abandoned()) return cancelled();
     std::swap(order[i], order[i + numbers.next() % static_cast<std::uint32_t>(n - i)]);
   }
-  return gather_rows(c.account, value, order, c.ask);
+  return take_rows(c, value, order);
 }
 
 }  // namespace spillway::graph

@@ -30,23 +30,30 @@ Result<KernelPtr> prepare_soft(const Prepare& p) {
   KernelPtr kernel;
   with_type(FloatTypes(), p.inputs[0].dtype, [&]<class T>() {
     kernel = make_kernel([=](const std::byte* const* src, std::byte* const* dst, std::byte*) {
+      Looks looks;
       for (std::int64_t l = 0; l < view.outer * view.inner && view.axis > 0; ++l) {
+        if (looks.abandoned(view.axis)) return Status();
         const std::int64_t at = l / view.inner * view.axis * view.inner + l % view.inner;
         const T* from = reinterpret_cast<const T*>(src[0]) + at;
         T* to = reinterpret_cast<T*>(dst[0]) + at;
         Wide<T> top = widen(from[0]);
-        for (std::int64_t i = 1; i < view.axis; ++i) {
-          top = std::max(top, widen(from[i * view.inner]));
-        }
+        in_stretches(view.axis, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i)
+            top = std::max(top, widen(from[i * view.inner]));
+        });
         const auto shifted = [&](std::int64_t i) { return widen(from[i * view.inner]) - top; };
         double sum = 0;
-        for (std::int64_t i = 0; i < view.axis; ++i) {
-          sum += static_cast<double>(std::exp(shifted(i)));
-        }
+        in_stretches(view.axis, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i) {
+            sum += static_cast<double>(std::exp(shifted(i)));
+          }
+        });
         const auto scale = static_cast<Wide<T>>(Op::scale(sum));
-        for (std::int64_t i = 0; i < view.axis; ++i) {
-          to[i * view.inner] = static_cast<T>(Op::of(shifted(i), scale));
-        }
+        in_stretches(view.axis, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i) {
+            to[i * view.inner] = static_cast<T>(Op::of(shifted(i), scale));
+          }
+        });
       }
       return Status();
     });

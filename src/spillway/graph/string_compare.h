@@ -16,7 +16,8 @@ Status compare_strings(Compute& c) {
   auto* to = reinterpret_cast<bool*>(out.mutable_data());
   const BroadcastIndex at_x(x.shape(), *shape);
   const BroadcastIndex at_y(y.shape(), *shape);
-  for (std::int64_t i = 0; i < out.count(); ++i) {
+  Looks looks;
+  for (std::int64_t i = 0; i < out.count() && !looks.abandoned(); ++i) {
     to[i] = (x.string_at(at_x(i)) == y.string_at(at_y(i))) == kEqual;
   }
   out.buffer()->touch();

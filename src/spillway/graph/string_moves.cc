@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "spillway/base/interrupt.h"
 #include "spillway/graph/elementwise.h"
 #include "spillway/graph/infer_outputs.h"
 #include "spillway/graph/run_op.h"
@@ -53,6 +54,7 @@ Status infer_moved_strings(Infer& c, const OpDef& plain) {
 Status move_strings(Compute& c, const OpDef& plain) {
   std::vector<Tensor> inputs;
   std::vector<std::string_view> items;
+  Looks looks;
   for (const Tensor& input : c.inputs) {
     if (input.dtype() != DType::kString) {
       inputs.push_back(input);
@@ -61,7 +63,10 @@ Status move_strings(Compute& c, const OpDef& plain) {
     SW_ASSIGN(Tensor places, c.make(DType::kInt64, input.shape()));
     auto* first = reinterpret_cast<std::int64_t*>(places.mutable_data());
     std::iota(first, first + input.count(), static_cast<std::int64_t>(items.size()));
-    for (std::int64_t i = 0; i < input.count(); ++i) items.push_back(input.string_at(i));
+    for (std::int64_t i = 0; i < input.count(); ++i) {
+      if (looks.abandoned()) return cancelled();
+      items.push_back(input.string_at(i));
+    }
     inputs.push_back(std::move(places));
   }
   SW_ASSIGN(const std::vector<Tensor> moved,
@@ -70,6 +75,7 @@ Status move_strings(Compute& c, const OpDef& plain) {
     std::vector<std::string_view> taken;
     taken.reserve(static_cast<std::size_t>(places.count()));
     for (std::int64_t i = 0; i < places.count(); ++i) {
+      if (looks.abandoned()) return cancelled();
       taken.push_back(items[static_cast<std::size_t>(places.as<std::int64_t>()[i])]);
     }
     SW_ASSIGN(Tensor out, c.strings(places.shape(), taken));

@@ -55,6 +55,7 @@ Result<Tensor> StringRun::finish(const Compute& c, const Shape& shape) const {
   std::vector<std::string_view> items;
   items.reserve(ends_.size());
   std::size_t begin = 0;
+  if (given_up()) return cancelled();
   for (const std::size_t end : ends_) {
     items.push_back(std::string_view(text_).substr(begin, end - begin));
     begin = end;

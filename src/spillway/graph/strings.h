@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "spillway/base/interrupt.h"
 #include "spillway/graph/elementwise.h"
 
 // What the ops on strings share.
@@ -37,6 +38,9 @@ class BroadcastIndex {
   std::vector<std::int64_t> strides_;
 };
 
+// Strings between looks whether the work was abandoned: each may take microseconds.
+inline constexpr std::int64_t kTexts = 4096;
+
 // Strings of sizes not known beforehand, one after the other.
 class StringRun {
  public:
@@ -60,7 +64,9 @@ template <class Map>
 Status map_strings(Compute& c, Map map) {
   const Tensor& in = c.inputs[0];
   StringRun run(in.count());
+  Looks looks(kTexts);
   for (std::int64_t i = 0; i < in.count(); ++i) {
+    if (looks.abandoned()) return cancelled();
     SW_RETURN_IF_ERROR(map(in.string_at(i), run.text()));
     run.end();
   }
@@ -74,7 +80,11 @@ Status view_strings(Compute& c, View view) {
   const Tensor& in = c.inputs[0];
   std::vector<std::string_view> items;
   items.reserve(static_cast<std::size_t>(in.count()));
-  for (std::int64_t i = 0; i < in.count(); ++i) items.push_back(view(in.string_at(i)));
+  Looks looks(kTexts);
+  for (std::int64_t i = 0; i < in.count(); ++i) {
+    if (looks.abandoned()) return cancelled();
+    items.push_back(view(in.string_at(i)));
+  }
   SW_ASSIGN(Tensor out, c.strings(in.shape(), items));
   c.outputs.push_back(std::move(out));
   return {};
@@ -85,7 +95,11 @@ Status measure_strings(Compute& c, DType dtype, Of of) {
   const Tensor& in = c.inputs[0];
   SW_ASSIGN(Tensor out, c.make(dtype, in.shape()));
   auto* to = reinterpret_cast<T*>(out.mutable_data());
-  for (std::int64_t i = 0; i < in.count(); ++i) to[i] = of(in.string_at(i));
+  Looks looks(kTexts);
+  for (std::int64_t i = 0; i < in.count(); ++i) {
+    if (looks.abandoned()) return cancelled();
+    to[i] = of(in.string_at(i));
+  }
   out.buffer()->touch();
   c.outputs.push_back(std::move(out));
   return {};

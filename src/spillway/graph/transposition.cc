@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "spillway/graph/moves.h"
+
 namespace spillway::graph {
 namespace {
 
@@ -30,6 +32,9 @@ void copy_line(std::byte* to, const std::byte* from, std::int64_t n, std::int64_
       for (std::int64_t i = 0; i < n; ++i, to += run, from += stride) std::memcpy(to, from, run);
   }
 }
+
+constexpr std::size_t kShortRun = 4096;   // bytes
+constexpr std::int64_t kMostRuns = 4096;  // short ones that are moved at once
 
 bool is_reduced(std::span<const int> axes, int axis) {
   return std::find(axes.begin(), axes.end(), axis) != axes.end();
@@ -75,13 +80,22 @@ const std::byte* Transposition::place(const std::byte* from, std::int64_t number
 void Transposition::run(const std::byte* from, std::byte* to, std::int64_t first,
                         std::int64_t n) const {
   if (count_ == 0 || run_ == 0) return;
+  Mover mover;
   if (dims_.empty()) {
-    std::memcpy(to, from, run_);
+    mover.copy(to, from, run_);
     return;
   }
   const std::int64_t line = dims_.back();
   while (n > 0) {
-    const std::int64_t some = std::min(n, line - first % line);
+    const std::int64_t some = std::min({n, line - first % line, kMostRuns});
+    if (run_ > kShortRun) {
+      if (!mover.copy(to, place(from, first), run_)) return;
+      to += run_;
+      ++first;
+      --n;
+      continue;
+    }
+    if (mover.abandoned(static_cast<std::size_t>(some) * run_)) return;
     copy_line(to, place(from, first), some, strides_.back(), run_);
     to += static_cast<std::size_t>(some) * run_;
     first += some;

@@ -29,14 +29,16 @@ Result<KernelPtr> prepare(const Prepare& p) {
   with_type(NumberTypes(), p.inputs[0].dtype, [&]<class T>() {
     kernel = make_kernel([=](const std::byte* const* in, std::byte* const* out, std::byte*) {
       T* to = reinterpret_cast<T*>(out[0]);
-      for (std::int64_t i = 0; i < count; ++i) {
-        using Sum = Wrapping<Wide<T>>;
-        Sum sum(0);
-        for (std::size_t k = 0; k < inputs; ++k) {
-          sum += static_cast<Sum>(widen(reinterpret_cast<const T*>(in[k])[i]));
+      in_stretches(count, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          using Sum = Wrapping<Wide<T>>;
+          Sum sum(0);
+          for (std::size_t k = 0; k < inputs; ++k) {
+            sum += static_cast<Sum>(widen(reinterpret_cast<const T*>(in[k])[i]));
+          }
+          to[i] = static_cast<T>(sum);
         }
-        to[i] = static_cast<T>(sum);
-      }
+      });
       return Status();
     });
   });

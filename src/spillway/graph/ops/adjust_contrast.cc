@@ -75,8 +75,10 @@ class Contrast final : public Kernel {
       sum(image, sums);
       for (std::int64_t c = 0; c < channels_; ++c) sums[c] *= Wide<T>(1) / Wide<T>(pixels_);
       const typename ContrastBody<T>::Data data{sums, channels_, factor};
-      contrast(
-          {&image, out[0] + static_cast<std::size_t>(at) * sizeof(T), pixels_, 0, &data, nullptr});
+      const std::size_t pixel = static_cast<std::size_t>(channels_) * sizeof(T);
+      loop_in_stretches(contrast, image, pixel, out[0] + static_cast<std::size_t>(at) * sizeof(T),
+                        pixel, pixels_, &data);
+      if (given_up()) return {};
     }
     return {};
   }
@@ -91,10 +93,13 @@ class Contrast final : public Kernel {
   std::int64_t halve(const From* from, std::int64_t pixels, Wide<T>* to) const {
     const std::int64_t right = pixels / 2;
     const std::int64_t left = pixels - right;
-    const std::byte* halves[2] = {reinterpret_cast<const std::byte*>(from),
-                                  reinterpret_cast<const std::byte*>(from + left * channels_)};
-    SimdLoop<HalvesBody<From, in_place>>::best()(
-        {halves, reinterpret_cast<std::byte*>(to), right * channels_, 0, nullptr, nullptr});
+    const LoopFn add = SimdLoop<HalvesBody<From, in_place>>::best();
+    in_stretches(right * channels_, [&](std::int64_t begin, std::int64_t end) {
+      const From* second = from + left * channels_ + begin;
+      const std::byte* halves[2] = {reinterpret_cast<const std::byte*>(from + begin),
+                                    reinterpret_cast<const std::byte*>(second)};
+      add({halves, reinterpret_cast<std::byte*>(to + begin), end - begin, 0, nullptr, nullptr});
+    });
     for (std::int64_t i = right * channels_; i < left * channels_; ++i) to[i] = widen(from[i]);
     return left;
   }

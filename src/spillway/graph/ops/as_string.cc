@@ -133,14 +133,15 @@ Status compute(Compute& c) {
   const Tensor& in = c.inputs[0];
   const Format format(c.attrs);
   StringRun run(in.count());
+  Looks looks;
   if (in.dtype() == DType::kString) {
-    for (std::int64_t i = 0; i < in.count(); ++i, run.end()) {
+    for (std::int64_t i = 0; i < in.count() && !looks.abandoned(); ++i, run.end()) {
       add_string(format, in.string_at(i), run.text());
     }
   }
   const Printer printer(format);
   with_type(PlainTypes(), in.dtype(), [&]<class T>() {
-    for (std::int64_t i = 0; i < in.count(); ++i, run.end()) {
+    for (std::int64_t i = 0; i < in.count() && !looks.abandoned(); ++i, run.end()) {
       printer.add(in.as<T>()[i], run.text());
     }
   });

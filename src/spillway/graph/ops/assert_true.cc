@@ -27,7 +27,10 @@ std::string summary(const Tensor& value, std::int64_t most) {
 Status compute(Compute& c) {
   const Tensor& condition = c.inputs[0];
   bool holds = true;
-  for (std::int64_t i = 0; i < condition.count(); ++i) holds &= condition.as<bool>()[i];
+  const bool* const items = condition.as<bool>();
+  in_stretches(condition.count(), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) holds &= items[i];
+  });
   if (holds) {
     c.outputs.push_back(condition);
     return {};

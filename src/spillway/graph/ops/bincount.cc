@@ -56,11 +56,12 @@ Status compute(Compute& c) {
   const bool binary = c.attrs.get_or("binary_output", false);
   const DType type = type_of(c.attrs, weighted, c.inputs.back().dtype());
   SW_ASSIGN(Tensor out, c.make(type, rows < 0 ? Shape({bins}) : Shape({rows, bins})));
-  std::memset(out.mutable_data(), 0, out.bytes());
+  if (!Mover().clear(out.mutable_data(), out.bytes())) return {};
   with_type(WeightTypes(), type, [&]<class T>() {
     T* to = reinterpret_cast<T*>(out.mutable_data());
     const std::size_t width = rows < 0 ? values.size() : static_cast<std::size_t>(in[1]);
-    for (std::size_t i = 0; i < values.size(); ++i) {
+    Looks looks;
+    for (std::size_t i = 0; i < values.size() && !looks.abandoned(); ++i) {
       if (values[i] >= bins) continue;
       T& bin = to[static_cast<std::int64_t>(i / width) * bins + values[i]];
       const T weight = weighted ? c.inputs[1].as<T>()[i] : T(1);

@@ -54,9 +54,12 @@ Status compute(Compute& c) {
   SW_ASSIGN(const int axis, first_axis(c.attrs, shape.rank(), mask.shape().rank()));
   const int behind = axis + mask.shape().rank();
   std::vector<std::int64_t> kept;
-  for (std::int64_t i = 0; i < mask.count(); ++i) {
-    if (mask.as<bool>()[i]) kept.push_back(i);
-  }
+  const bool* const items = mask.as<bool>();
+  in_stretches(mask.count(), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      if (items[i]) kept.push_back(i);
+    }
+  });
   std::vector<std::int64_t> dims(shape.dims().begin(), shape.dims().begin() + axis);
   dims.push_back(static_cast<std::int64_t>(kept.size()));
   dims.insert(dims.end(), shape.dims().begin() + behind, shape.dims().end());
@@ -65,9 +68,11 @@ Status compute(Compute& c) {
   const std::size_t run =
       static_cast<std::size_t>(product(shape.dims(), behind, shape.rank())) * size_of(in.dtype());
   std::byte* to = out.mutable_data();
+  Mover mover;
   for (std::int64_t o = 0; o < outer; ++o) {
     for (const std::int64_t i : kept) {
-      std::memcpy(to, in.data() + static_cast<std::size_t>(o * mask.count() + i) * run, run);
+      const std::byte* from = in.data() + static_cast<std::size_t>(o * mask.count() + i) * run;
+      if (!mover.copy(to, from, run)) return {};
       to += run;
     }
   }

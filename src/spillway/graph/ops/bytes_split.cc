@@ -20,7 +20,12 @@ Status compute(Compute& c) {
   const std::string_view text = c.inputs[0].string_at(0);
   std::vector<std::string_view> bytes;
   bytes.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) bytes.push_back(text.substr(i, 1));
+  in_stretches(static_cast<std::int64_t>(text.size()), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      bytes.push_back(text.substr(static_cast<std::size_t>(i), 1));
+    }
+  });
+  if (given_up()) return cancelled();
   SW_ASSIGN(Tensor out, c.strings(Shape({static_cast<std::int64_t>(bytes.size())}), bytes));
   c.outputs.push_back(std::move(out));
   return {};

@@ -16,12 +16,14 @@ Result<KernelPtr> prepare(const Prepare& p) {
     bool infinite = false;
     with_type(FloatTypes(), type, [&]<class T>() {
       const T* items = reinterpret_cast<const T*>(in[0]);
-      for (std::int64_t i = 0; i < count; ++i) {
-        const Wide<T> x = widen(items[i]);
-        nan |= std::isnan(x);
-        infinite |= std::isinf(x);
-      }
-      std::memcpy(out[0], in[0], static_cast<std::size_t>(count) * sizeof(T));
+      in_stretches(count, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          const Wide<T> x = widen(items[i]);
+          nan |= std::isnan(x);
+          infinite |= std::isinf(x);
+        }
+      });
+      Mover().copy(out[0], in[0], static_cast<std::size_t>(count) * sizeof(T));
     });
     if (!nan && !infinite) return Status();
     const char* what = nan && infinite ? "Inf and NaN" : nan ? "NaN" : "Inf";

@@ -64,9 +64,11 @@ Result<KernelPtr> prepare(const Prepare& p) {
   }
   return make_kernel([=](const std::byte* const* in, std::byte* const* out, std::byte*) {
     std::byte* to = out[0];
+    Mover mover;
     for (std::int64_t o = 0; o < outer; ++o) {
       for (std::size_t i = 0; i < runs.size(); ++i) {
-        if (runs[i] != 0) std::memcpy(to, in[i] + static_cast<std::size_t>(o) * runs[i], runs[i]);
+        const std::byte* from = in[i] + static_cast<std::size_t>(o) * runs[i];
+        if (!mover.copy(to, from, runs[i])) return Status();
         to += runs[i];
       }
     }

@@ -108,12 +108,14 @@ class Crops final : public Kernel {
     }
     auto* places = reinterpret_cast<Place*>(scratch);
     auto* to = reinterpret_cast<float*>(out[0]);
+    Looks looks;
     for (std::int64_t b = 0; b < out_[0]; ++b, boxes += 4) {
       const T* image = reinterpret_cast<const T*>(in[0]) + images[b] * in_[1] * in_[2] * in_[3];
       for (std::int64_t x = 0; x < out_[2]; ++x) {
         places[x] = Place(x, out_[2], boxes[1], boxes[3], in_[2], nearest_);
       }
       for (std::int64_t y = 0; y < out_[1]; ++y, to += out_[2] * out_[3]) {
+        if (looks.abandoned(out_[2] * out_[3])) return {};
         row(image, Place(y, out_[1], boxes[0], boxes[2], in_[1], nearest_), places, to);
       }
     }

@@ -156,7 +156,9 @@ Status compute(Compute& c) {
     SW_ASSIGN(columns[i].numbers, c.make(columns[i].dtype, records.shape()));
   }
   std::string field;
+  Looks looks;
   for (std::int64_t r = 0; r < records.count(); ++r) {
+    if (looks.abandoned()) return cancelled();
     Record record(records.string_at(r), delimiter, quotes);
     std::size_t have = 0;
     // Behind the last column that is wanted nothing is read.

@@ -80,7 +80,9 @@ Status compute(Compute& c) {
   SW_ASSIGN(Tensor out, c.make(type, Shape(std::span<const std::int64_t>(dims))));
   const bool complex = is_one_of(ComplexTypes(), type);
   const auto unit = static_cast<std::size_t>(complex ? size / 2 : size);
+  Looks looks;
   for (std::int64_t i = 0; i < in.count(); ++i) {
+    if (looks.abandoned(1 + length / 16)) return cancelled();
     const std::string_view text = in.string_at(i);
     std::byte* to = out.mutable_data() + i * length;
     const auto room = static_cast<std::size_t>(length);

@@ -25,8 +25,9 @@ Result<KernelPtr> prepare(const Prepare& p) {
   const std::int64_t count = in.count();
   const std::size_t item = size_of(p.inputs[0].dtype);
   return make_kernel([=](const std::byte* const* src, std::byte* const* dst, std::byte*) {
-    std::memset(dst[0], 0, static_cast<std::size_t>(count * n) * item);
-    for (std::int64_t i = 0; i < count; ++i) {
+    if (!Mover().clear(dst[0], static_cast<std::size_t>(count * n) * item)) return Status();
+    Looks looks;
+    for (std::int64_t i = 0; i < count && !looks.abandoned(); ++i) {
       std::memcpy(dst[0] + static_cast<std::size_t>(i * n + i % n) * item,
                   src[0] + static_cast<std::size_t>(i) * item, item);
     }

@@ -30,7 +30,8 @@ Result<KernelPtr> prepare(const Prepare& p) {
   const std::int64_t count = p.outputs[0].shape.count();
   const std::size_t item = size_of(p.inputs[0].dtype);
   return make_kernel([=](const std::byte* const* src, std::byte* const* dst, std::byte*) {
-    for (std::int64_t i = 0; i < count; ++i) {
+    Looks looks;
+    for (std::int64_t i = 0; i < count && !looks.abandoned(); ++i) {
       const std::int64_t from = i / n * matrix + i % n * (columns + 1);
       std::memcpy(dst[0] + static_cast<std::size_t>(i) * item,
                   src[0] + static_cast<std::size_t>(from) * item, item);

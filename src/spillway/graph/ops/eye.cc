@@ -29,7 +29,7 @@ Result<KernelPtr> prepare(const Prepare& p) {
   KernelPtr kernel;
   with_type(PlainTypes(), p.outputs[0].dtype, [&]<class T>() {
     kernel = make_kernel([=](const std::byte* const*, std::byte* const* to, std::byte*) {
-      std::memset(to[0], 0, static_cast<std::size_t>(count) * sizeof(T));
+      if (!Mover().clear(to[0], static_cast<std::size_t>(count) * sizeof(T))) return Status();
       T* matrix = reinterpret_cast<T*>(to[0]);
       for (std::int64_t at = 0; at < count; at += rows * columns) {
         for (std::int64_t i = 0; i < std::min(rows, columns); ++i) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "spillway/graph/moves.h"
@@ -79,10 +80,21 @@ struct Moved {
   template <std::size_t kRun, class I>
   void copy(const std::byte* block, const I* at, std::byte* to) const {
     const std::size_t bytes = kRun == 0 ? run : kRun;
+    Mover mover;
     for (std::int64_t b = 0; b < batches; ++b, at += picks) {
       for (std::int64_t o = 0; o < outer; ++o, block += static_cast<std::size_t>(size) * bytes) {
-        for (std::int64_t i = 0; i < picks; ++i, to += bytes) {
-          std::memcpy(to, block + static_cast<std::size_t>(at[i]) * bytes, bytes);
+        if constexpr (kRun == 0) {
+          for (std::int64_t i = 0; i < picks; ++i, to += bytes) {
+            if (!mover.copy(to, block + static_cast<std::size_t>(at[i]) * bytes, bytes)) return;
+          }
+        } else {
+          for (std::int64_t i = 0; i < picks;) {
+            const std::int64_t end = std::min(picks, i + Looks::kItems);
+            if (mover.abandoned(static_cast<std::size_t>(end - i) * kRun)) return;
+            for (; i < end; ++i, to += kRun) {
+              std::memcpy(to, block + static_cast<std::size_t>(at[i]) * kRun, kRun);
+            }
+          }
         }
       }
     }
@@ -107,9 +119,13 @@ Result<KernelPtr> prepare(const Prepare& p) {
       const I* at = reinterpret_cast<const I*>(in[1]);
       // As TensorFlow: nobody looks at indices of what is empty.
       const std::int64_t count = run == 0 || outer == 0 ? 0 : batches * picks;
+      Looks looks;
       for (std::int64_t i = 0; i < count; ++i) {
         const auto index = static_cast<std::int64_t>(at[i]);
-        if (index >= 0 && index < size) continue;
+        if (index >= 0 && index < size) {
+          if (looks.abandoned()) return;
+          continue;
+        }
         status = bad_data(Code::kInvalidArgument, "indices[", place_of(indices, i), "] = ", index,
                           " is not in [0, ", size, ")");
         return;

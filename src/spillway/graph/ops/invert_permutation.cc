@@ -18,8 +18,11 @@ Result<KernelPtr> prepare(const Prepare& p) {
   const std::int64_t n = p.inputs[0].shape[0];
   const DType type = p.inputs[0].dtype;
   return make_kernel([=](const std::byte* const* in, std::byte* const* out, std::byte*) {
-    for (std::int64_t i = 0; i < n; ++i) put_integer(type, out[0], i, -1);
-    for (std::int64_t i = 0; i < n; ++i) {
+    const bool all = in_stretches(n, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) put_integer(type, out[0], i, -1);
+    });
+    Looks looks;
+    for (std::int64_t i = 0; all && i < n && !looks.abandoned(); ++i) {
       const std::int64_t at = integer_at(type, in[0], i);
       if (at < 0 || at >= n) {
         return bad_data(Code::kInvalidArgument, at, " is not between 0 and ", n);

@@ -50,6 +50,7 @@ Result<KernelPtr> prepare(const Prepare& p) {
                              const std::byte* const* in, std::byte* const* to, std::byte*) {
       const T* from = reinterpret_cast<const T*>(in[0]);
       const T* until = reinterpret_cast<const T*>(in[1]);
+      Looks looks(std::max<std::int64_t>(1, Looks::kItems / std::max<std::int64_t>(1, view.axis)));
       for (std::size_t l = 0; l < starts.size(); ++l) {
         const Wide<T> start = widen(from[starts[l]]);
         const Wide<T> stop = widen(until[stops[l]]);
@@ -58,11 +59,14 @@ Result<KernelPtr> prepare(const Prepare& p) {
         const auto line = static_cast<std::int64_t>(l);
         T* items = reinterpret_cast<T*>(to[0]) + line / view.inner * view.axis * view.inner +
                    line % view.inner;
-        for (std::int64_t i = 0; i < view.axis; ++i) {
-          const bool last = i > 0 && i == view.axis - 1;
-          const Wide<T> value = last ? stop : start + delta * static_cast<Wide<T>>(i);
-          items[i * view.inner] = static_cast<T>(value);
-        }
+        if (looks.abandoned()) return Status();
+        in_stretches(view.axis, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i) {
+            const bool last = i > 0 && i == view.axis - 1;
+            const Wide<T> value = last ? stop : start + delta * static_cast<Wide<T>>(i);
+            items[i * view.inner] = static_cast<T>(value);
+          }
+        });
       }
       return Status();
     });

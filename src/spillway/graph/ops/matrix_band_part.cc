@@ -36,7 +36,8 @@ Result<KernelPtr> prepare(const Prepare& p) {
   const std::int64_t count = in.count();
   const std::size_t item = size_of(p.inputs[0].dtype);
   return make_kernel([=](const std::byte* const* src, std::byte* const* dst, std::byte*) {
-    for (std::int64_t i = 0; i < count; ++i) {
+    Looks looks;
+    for (std::int64_t i = 0; i < count && !looks.abandoned(); ++i) {
       const std::int64_t off = i % columns - i / columns % rows;  // right of the diagonal
       const bool inside = (below < 0 || -off <= below) && (above < 0 || off <= above);
       std::byte* to = dst[0] + static_cast<std::size_t>(i) * item;

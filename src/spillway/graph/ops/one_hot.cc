@@ -53,7 +53,8 @@ Result<KernelPtr> prepare(const Prepare& p) {
     fill_items(to[0], in[3], item, view.outer * view.axis * view.inner);
     with_type(IndexTypes(), type, [&]<class I>() {
       const I* at = reinterpret_cast<const I*>(in[0]);
-      for (std::int64_t o = 0; o < view.outer; ++o) {
+      Looks looks;
+      for (std::int64_t o = 0; o < view.outer && !looks.abandoned(view.inner); ++o) {
         for (std::int64_t i = 0; i < view.inner; ++i, ++at) {
           const auto hot = static_cast<std::int64_t>(*at);
           if (hot < 0 || hot >= view.axis) continue;

@@ -138,7 +138,7 @@ Result<KernelPtr> prepare(const Prepare& p) {
     if (valued) {
       fill_items(dst[0], src[2], item, count);
     } else {
-      std::memset(dst[0], 0, static_cast<std::size_t>(count) * item);
+      Mover().clear(dst[0], static_cast<std::size_t>(count) * item);
     }
     inside.copy(src[0], dst[0] + first);
     for (const Mirror& mirror : mirrors) {

@@ -68,12 +68,14 @@ Status compute(Compute& c) {
     using Sum = Wrapping<Wide<T>>;
     const Sum start = static_cast<Sum>(widen(*c.inputs[0].as<T>()));
     const Sum delta = static_cast<Sum>(widen(*c.inputs[2].as<T>()));
-    for (std::int64_t i = 0; i < size; ++i) {
-      // Small floats are rounded after each step, as TensorFlow rounds them.
-      const Sum place = static_cast<Sum>(widen(static_cast<T>(static_cast<Wide<T>>(i))));
-      const Sum way = static_cast<Sum>(widen(static_cast<T>(place * delta)));
-      to[i] = static_cast<T>(start + way);
-    }
+    in_stretches(size, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        // Small floats are rounded after each step, as TensorFlow rounds them.
+        const Sum place = static_cast<Sum>(widen(static_cast<T>(static_cast<Wide<T>>(i))));
+        const Sum way = static_cast<Sum>(widen(static_cast<T>(place * delta)));
+        to[i] = static_cast<T>(start + way);
+      }
+    });
   });
   c.outputs.push_back(std::move(out));
   return {};

@@ -76,9 +76,12 @@ Status compute(Compute& c) {
   const std::size_t run = static_cast<std::size_t>(view.inner) * size_of(in.dtype());
   const std::byte* from = in.data();
   std::byte* to = out.mutable_data();
+  Mover mover;
   for (std::int64_t o = 0; o < view.outer; ++o) {
     for (const std::int64_t times : repeats) {
-      for (std::int64_t i = 0; i < times; ++i, to += run) std::memcpy(to, from, run);
+      for (std::int64_t i = 0; i < times; ++i, to += run) {
+        if (!mover.copy(to, from, run)) return {};
+      }
       from += run;
     }
   }

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "spillway/graph/moves.h"
 #include "spillway/graph/resize.h"
 
 namespace spillway::graph {
@@ -64,9 +65,11 @@ Result<KernelPtr> prepare(const Prepare& p) {
   const CopyRow copy = copy_of(pixel);
   return make_kernel([=](const std::byte* const* in, std::byte* const* out, std::byte*) {
     std::byte* to = out[0];
+    Mover mover;
     for (std::int64_t b = 0; b < size.batch; ++b) {
       const std::byte* from = in[0] + static_cast<std::size_t>(b) * image;
       for (std::size_t y = 0; y < down.size(); ++y, to += row) {
+        if (mover.abandoned(row)) return Status();
         if (y > 0 && down[y] == down[y - 1]) {
           std::memcpy(to, to - row, row);
         } else {

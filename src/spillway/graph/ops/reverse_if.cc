@@ -28,8 +28,8 @@ Result<KernelPtr> prepare(const Prepare& p) {
   return make_kernel([=](const std::byte* const* in, std::byte* const* out, std::byte*) {
     if (*reinterpret_cast<const bool*>(in[1])) {
       reversal.copy(in[0], out[0]);
-    } else if (bytes > 0) {
-      std::memcpy(out[0], in[0], bytes);
+    } else {
+      Mover().copy(out[0], in[0], bytes);
     }
     return Status();
   });

@@ -47,7 +47,8 @@ Result<KernelPtr> prepare(const Prepare& p) {
                         "]: ", length);
       }
     }
-    for (std::int64_t i = 0; i < count; ++i) {
+    Looks looks;
+    for (std::int64_t i = 0; i < count && !looks.abandoned(); ++i) {
       const std::int64_t place = i / along.inner % along.axis;
       const std::int64_t length = integer_at(type, src[1], i / across.inner % across.axis);
       const std::int64_t from = place < length ? i + (length - 1 - 2 * place) * along.inner : i;

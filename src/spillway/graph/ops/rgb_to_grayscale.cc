@@ -27,7 +27,7 @@ Result<KernelPtr> prepare(const Prepare& p) {
   const std::int64_t pixels = p.outputs[0].shape.count();
   return make_kernel([=, fn = SimdLoop<GrayBody>::best()](const std::byte* const* in,
                                                           std::byte* const* out, std::byte*) {
-    fn({in, out[0], pixels, 0, nullptr, nullptr});
+    loop_in_stretches(fn, in[0], 3 * sizeof(float), out[0], sizeof(float), pixels);
     return Status();
   });
 }

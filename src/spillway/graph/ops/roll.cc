@@ -41,6 +41,7 @@ Result<KernelPtr> prepare(const Prepare& p) {
       [=](const std::byte* const* in, std::byte* const* out, std::byte* scratch) {
         if (bytes == 0) return Status();
         // One axis after the other, so that the last lands in the output.
+        Mover mover;
         const std::byte* from = in[0];
         for (std::size_t a = 0; a < axes.size(); ++a) {
           const AxisView view(shape, axes[a]);
@@ -50,12 +51,12 @@ Result<KernelPtr> prepare(const Prepare& p) {
           const std::size_t tail = static_cast<std::size_t>(shift * view.inner) * item;
           std::byte* to = (axes.size() - a) % 2 == 1 ? out[0] : scratch;
           for (std::size_t at = 0; at < bytes; at += run) {
-            std::memcpy(to + at, from + at + run - tail, tail);
-            std::memcpy(to + at + tail, from + at, run - tail);
+            if (!mover.copy(to + at, from + at + run - tail, tail)) return Status();
+            if (!mover.copy(to + at + tail, from + at, run - tail)) return Status();
           }
           from = to;
         }
-        if (axes.empty()) std::memcpy(out[0], from, bytes);
+        if (axes.empty()) mover.copy(out[0], from, bytes);
         return Status();
       },
       axes.size() > 1 ? bytes : 0);

@@ -42,9 +42,11 @@ Result<KernelPtr> prepare(const Prepare& p) {
   KernelPtr kernel;
   with_type(PlainTypes(), p.outputs[0].dtype, [&]<class T>() {
     kernel = make_kernel([=](const std::byte* const* in, std::byte* const* out, std::byte*) {
-      std::memset(out[0], 0, static_cast<std::size_t>(count) * sizeof(T));
+      if (!Mover().clear(out[0], static_cast<std::size_t>(count) * sizeof(T))) return Status();
+      Looks looks;
       const T* from = reinterpret_cast<const T*>(in[1]);
       for (std::int64_t r = 0; r < rows; ++r, from += index.slice()) {
+        if (looks.abandoned(1 + index.slice())) return Status();
         const std::int64_t at = index.at(in[0], r);
         if (at < 0) return index.outside(in[0], r, "shape");
         T* to = reinterpret_cast<T*>(out[0]) + at * index.slice();
@@ -69,7 +71,9 @@ Status compute_strings(Compute& c) {
   const std::int64_t rows = product(indices.shape().dims(), 0, indices.shape().rank() - 1);
   std::vector<std::pair<std::int64_t, std::int64_t>> moves;  // to, from
   moves.reserve(static_cast<std::size_t>(updates.count()));
+  Looks looks;
   for (std::int64_t r = 0; r < rows; ++r) {
+    if (looks.abandoned(1 + index.slice())) return {};
     const std::int64_t at = index.at(indices.data(), r);
     if (at < 0) return index.outside(indices.data(), r, "shape");
     for (std::int64_t i = 0; i < index.slice(); ++i) {
@@ -79,7 +83,7 @@ Status compute_strings(Compute& c) {
   std::sort(moves.begin(), moves.end());
   StringRun run(into.count());
   auto next = moves.begin();
-  for (std::int64_t at = 0; at < into.count(); ++at) {
+  for (std::int64_t at = 0; at < into.count() && !looks.abandoned(); ++at) {
     for (; next != moves.end() && next->first == at; ++next) {
       run.text() += updates.string_at(next->second);
     }

@@ -43,7 +43,8 @@ Result<KernelPtr> prepare(const Prepare& p) {
   with_type(RealTypes(), p.inputs[0].dtype, [&]<class T>() {
     kernel = make_kernel([=](const std::byte* const* in, std::byte* const* to, std::byte*) {
       const auto less = [](const T& a, const T& b) { return widen(a) < widen(b); };
-      for (std::int64_t i = 0; i < values.outer * values.axis; ++i) {
+      Looks looks;
+      for (std::int64_t i = 0; i < values.outer * values.axis && !looks.abandoned(); ++i) {
         const T* line = reinterpret_cast<const T*>(in[0]) + i / values.axis * sorted.axis;
         const T& value = reinterpret_cast<const T*>(in[1])[i];
         const T* found = right ? std::upper_bound(line, line + sorted.axis, value, less)

@@ -49,7 +49,9 @@ Status compute(Compute& c) {
   SW_ASSIGN(Tensor out, c.make(type, shape_of(dims)));
   with_type(PlainTypes(), type, [&]<class T>() {
     T* to = reinterpret_cast<T*>(out.mutable_data());
+    Looks looks;
     for (const std::int64_t length : lengths) {
+      if (looks.abandoned(most)) return;
       for (std::int64_t i = 0; i < most; ++i) {
         *to++ = T(static_cast<Wide<T>>(i < length ? 1 : 0));
       }

@@ -76,9 +76,11 @@ Result<KernelPtr> prepare(const Prepare& p) {
   }
   return make_kernel([=](const std::byte* const* from, std::byte* const* to, std::byte*) {
     const std::byte* next = from[0];
+    Mover mover;
     for (std::int64_t o = 0; o < view.outer; ++o) {
       for (std::size_t i = 0; i < runs.size(); ++i) {
-        if (runs[i] != 0) std::memcpy(to[i] + static_cast<std::size_t>(o) * runs[i], next, runs[i]);
+        std::byte* const part = to[i] + static_cast<std::size_t>(o) * runs[i];
+        if (!mover.copy(part, next, runs[i])) return Status();
         next += runs[i];
       }
     }

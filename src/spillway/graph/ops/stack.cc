@@ -39,9 +39,10 @@ Result<KernelPtr> prepare(const Prepare& p) {
   const std::size_t run = static_cast<std::size_t>(view.inner) * size_of(p.outputs[0].dtype);
   return make_kernel([=](const std::byte* const* in, std::byte* const* to, std::byte*) {
     std::byte* next = to[0];
+    Mover mover;
     for (std::int64_t o = 0; o < view.outer && run != 0; ++o) {
       for (std::int64_t i = 0; i < view.axis; ++i, next += run) {
-        std::memcpy(next, in[i] + static_cast<std::size_t>(o) * run, run);
+        if (!mover.copy(next, in[i] + static_cast<std::size_t>(o) * run, run)) return Status();
       }
     }
     return Status();

@@ -38,7 +38,7 @@ Result<KernelPtr> prepare(const Prepare& p) {
       source.low = low;
       source.range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
       const Call call;
-      fill({nullptr, out[0], shape.count(), 0, &source, &call});
+      loop_in_stretches(fill, nullptr, 0, out[0], sizeof(T), shape.count(), &source, &call);
       return {};
     });
   });

@@ -14,7 +14,8 @@ Status compute(Compute& c) {
   const BroadcastIndex at_y(y.shape(), *shape);
   const std::int64_t n = shape->count();
   StringRun run(n);
-  for (std::int64_t i = 0; i < n; ++i) {
+  Looks looks;
+  for (std::int64_t i = 0; i < n && !looks.abandoned(); ++i) {
     run.text() += x.string_at(at_x(i));
     run.add(y.string_at(at_y(i)));
   }

@@ -43,7 +43,8 @@ Status compute(Compute& c) {
   }
   const std::int64_t n = shape.count();
   StringRun run(n);
-  for (std::int64_t i = 0; i < n; ++i) {
+  Looks looks;
+  for (std::int64_t i = 0; i < n && !looks.abandoned(); ++i) {
     for (std::size_t k = 0; k < c.inputs.size(); ++k) {
       if (k > 0) run.text() += separator;
       run.text() += c.inputs[k].string_at(c.inputs[k].shape().rank() == 0 ? 0 : i);

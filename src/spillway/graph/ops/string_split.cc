@@ -17,10 +17,12 @@ Status infer(Infer& c) {
 // what is left, be it nothing.
 std::vector<std::string_view> split_at_spaces(std::string_view text, std::int64_t most) {
   std::vector<std::string_view> parts;
+  Looks looks;
   while (true) {
     while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
     if (most >= 0 && static_cast<std::int64_t>(parts.size()) == most) break;
     if (text.empty()) return parts;
+    if (looks.abandoned()) return parts;
     std::size_t end = 0;
     while (end < text.size() && !is_space(text[end])) ++end;
     parts.push_back(text.substr(0, end));
@@ -33,7 +35,9 @@ std::vector<std::string_view> split_at_spaces(std::string_view text, std::int64_
 std::vector<std::string_view> split_at(std::string_view text, std::string_view separator,
                                        std::int64_t most) {
   std::vector<std::string_view> parts;
+  Looks looks;
   while (most < 0 || static_cast<std::int64_t>(parts.size()) < most) {
+    if (looks.abandoned()) return parts;
     const std::size_t at = text.find(separator);
     if (at == std::string_view::npos) break;
     parts.push_back(text.substr(0, at));
@@ -57,6 +61,7 @@ Status compute(Compute& c) {
   } else {
     parts = separator.empty() ? split_at_spaces(text, most) : split_at(text, separator, most);
   }
+  if (given_up()) return cancelled();
   SW_ASSIGN(Tensor out, c.strings(Shape({static_cast<std::int64_t>(parts.size())}), parts));
   c.outputs.push_back(std::move(out));
   return {};

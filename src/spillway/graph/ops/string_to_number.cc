@@ -23,7 +23,8 @@ Status compute(Compute& c) {
   std::int64_t bad = -1;
   with_type(Outputs(), type, [&]<class T>() {
     auto* to = reinterpret_cast<T*>(out.mutable_data());
-    for (std::int64_t i = 0; i < in.count(); ++i) {
+    Looks looks;
+    for (std::int64_t i = 0; i < in.count() && !looks.abandoned(); ++i) {
       const auto value = parse_number<T>(in.string_at(i));
       if (!value) {
         bad = i;

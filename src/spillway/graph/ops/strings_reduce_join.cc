@@ -101,8 +101,10 @@ Status compute(Compute& c) {
     inner.add(shape[axes[i]], strides[static_cast<std::size_t>(axes[i])]);
   }
   StringRun run(outer.count());
+  Looks looks;
   for (std::int64_t o = 0; o < outer.count(); ++o, outer.next()) {
     for (std::int64_t i = 0; i < inner.count(); ++i, inner.next()) {
+      if (looks.abandoned()) return cancelled();
       if (i > 0) run.text() += separator;
       run.text() += in.string_at(outer.at() + inner.at());
     }

@@ -85,7 +85,9 @@ Status compute(Compute& c) {
   const BroadcastIndex at_pos(pos.shape(), *shape);
   const BroadcastIndex at_len(len.shape(), *shape);
   std::vector<std::string_view> parts(static_cast<std::size_t>(shape->count()));
+  Looks looks;
   for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (looks.abandoned()) return cancelled();
     const auto item = static_cast<std::int64_t>(i);
     const std::string_view text = input.string_at(at(item));
     const std::int64_t from = integer_at(pos, at_pos(item));

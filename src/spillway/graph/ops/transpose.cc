@@ -67,7 +67,9 @@ Result<KernelPtr> prepare(const Prepare& p) {
     move.run(from[0], to[0]);
     with_type(ComplexTypes(), type, [&]<class T>() {
       T* items = reinterpret_cast<T*>(to[0]);
-      for (std::int64_t i = 0; i < count; ++i) items[i] = std::conj(items[i]);
+      in_stretches(count, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) items[i] = std::conj(items[i]);
+      });
     });
     return Status();
   });

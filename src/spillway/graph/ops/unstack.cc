@@ -41,9 +41,10 @@ Result<KernelPtr> prepare(const Prepare& p) {
   const std::size_t run = static_cast<std::size_t>(view.inner) * size_of(p.inputs[0].dtype);
   return make_kernel([=](const std::byte* const* in, std::byte* const* to, std::byte*) {
     const std::byte* next = in[0];
+    Mover mover;
     for (std::int64_t o = 0; o < view.outer && run != 0; ++o) {
       for (std::int64_t i = 0; i < view.axis; ++i, next += run) {
-        std::memcpy(to[i] + static_cast<std::size_t>(o) * run, next, run);
+        if (!mover.copy(to[i] + static_cast<std::size_t>(o) * run, next, run)) return Status();
       }
     }
     return Status();

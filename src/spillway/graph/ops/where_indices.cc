@@ -21,15 +21,19 @@ Status compute(Compute& c) {
   std::vector<std::int64_t> found;
   with_type(PlainTypes(), in.dtype(), [&]<class T>() {
     const T* items = in.as<T>();
-    for (std::int64_t i = 0; i < in.count(); ++i) {
-      if (widen(items[i]) != Wide<T>(0)) found.push_back(i);
-    }
+    in_stretches(in.count(), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        if (widen(items[i]) != Wide<T>(0)) found.push_back(i);
+      }
+    });
   });
   const int rank = in.shape().rank();
   SW_ASSIGN(Tensor out,
             c.make(DType::kInt64, Shape({static_cast<std::int64_t>(found.size()), rank})));
   auto* to = reinterpret_cast<std::int64_t*>(out.mutable_data());
+  Looks looks;
   for (std::int64_t at : found) {
+    if (looks.abandoned()) break;
     for (int d = rank - 1; d >= 0; --d) {
       to[d] = at % in.shape()[d];
       at /= in.shape()[d];

@@ -1,6 +1,4 @@
-#include <cstring>
-
-#include "spillway/graph/op.h"
+#include "spillway/graph/moves.h"
 
 namespace spillway::graph {
 namespace {
@@ -20,7 +18,7 @@ Status compute(Compute& c) {
     return {};
   }
   SW_ASSIGN(Tensor out, c.make(type, shape));
-  std::memset(out.mutable_data(), 0, out.bytes());
+  Mover().clear(out.mutable_data(), out.bytes());
   c.outputs.push_back(std::move(out));
   return {};
 }

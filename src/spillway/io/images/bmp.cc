@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "spillway/base/interrupt.h"
 #include "spillway/io/images/image.h"
 
 namespace spillway {
@@ -90,7 +91,9 @@ Status decode(ImageBytes bytes, const DecodeOptions& options, Workspace& /*works
   const int want = options.channels == 0 ? layout.channels : options.channels;
   SW_ASSIGN(std::byte * to, room({1, layout.height, layout.width, want}));
   const std::byte* const rows = bytes.data() + layout.pixels_at;
+  Looks looks;
   for (std::int64_t y = 0; y < layout.height; ++y, to += layout.width * want) {
+    if (looks.abandoned(layout.width * want)) return cancelled();
     const std::int64_t row = layout.top_down ? y : layout.height - 1 - y;
     copy_row(rows + row * layout.row_bytes(), layout.channels, to, want, layout.width);
   }

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstring>
 
+#include "spillway/base/interrupt.h"
 #include "spillway/io/images/image.h"
 
 // GIF in our own code: the walk over its blocks has to come first anyway, to know the size of the
@@ -261,7 +262,9 @@ Status draw(ImageBytes bytes, const Frame& frame, const PixelExtent& extent, std
   std::array<std::uint8_t, 65536> row{};
   const std::int64_t columns = std::min(frame.width, extent.width - frame.left);
   const std::byte* const colors = bytes.data() + frame.palette.at;
+  Looks looks;
   for (std::int64_t i = 0; i < frame.height; ++i) {
+    if (looks.abandoned(frame.width)) return cancelled();
     SW_RETURN_IF_ERROR(lzw.fill(row.data(), frame.width));
     const std::int64_t y = frame.top + (frame.interlaced ? interlaced_row(i, frame.height) : i);
     if (y >= extent.height) continue;

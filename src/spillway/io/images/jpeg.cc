@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "spillway/base/interrupt.h"
 #include "spillway/io/images/jpeg_baseline.h"
 #include "spillway/io/images/jpeg_library.h"
 
@@ -218,7 +219,7 @@ class WholeImage final : public PixelSink {
   std::byte* place(std::int64_t /*count*/) override { return next_; }
   Status take(const std::byte* /*rows*/, std::int64_t count, std::ptrdiff_t /*stride*/) override {
     next_ += count * row_;
-    return {};
+    return looks_.abandoned(count * row_) ? cancelled() : Status();
   }
 
  private:
@@ -227,6 +228,7 @@ class WholeImage final : public PixelSink {
   std::byte* next_ = nullptr;
   std::int64_t items_ = 0;
   std::int64_t row_ = 0;
+  Looks looks_;
 };
 
 Status decode(ImageBytes bytes, const DecodeOptions& options, Workspace& workspace,

@@ -1,5 +1,6 @@
 #include <array>
 
+#include "spillway/base/interrupt.h"
 #include "spillway/io/images/encode.h"
 #include "spillway/io/images/jpeg_library.h"
 
@@ -94,7 +95,9 @@ void write(Encoder& e) {
   jpeg_start_compress(&e.info, TRUE);
   write_metadata(e.info, e.options.xmp_metadata);
   const std::int64_t row_items = e.extent.width * e.extent.channels;
+  Looks looks;
   while (e.info.next_scanline < e.info.image_height) {
+    if (looks.abandoned(row_items)) return;
     const auto* const from =
         reinterpret_cast<const JSAMPLE*>(e.pixels + row_items * e.info.next_scanline);
     auto* row = const_cast<JSAMPROW>(from);  // which libjpeg only reads
@@ -127,7 +130,7 @@ Status encode_jpeg(const std::byte* pixels, const PixelExtent& extent,
     SW_RETURN_IF_ERROR(workspace.reserve(bytes));
     done = e.errors.escape().run(e, write);
   }
-  if (done) return {};
+  if (done) return given_up() ? cancelled() : Status();
   if (!out.status().ok()) return out.status();
   return Status::error(ErrorKind::kData, Code::kInternal,
                        "JPEG encoding failed: ", e.errors.message());

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "spillway/base/interrupt.h"
 #include "spillway/io/images/image.h"
 #include "spillway/io/images/png_library.h"
 
@@ -100,10 +101,13 @@ void transform(Decoder& d) {
   }
 }
 
+// Ends early where the work is abandoned.
 void read_rows(Decoder& d) {
   const std::size_t row = png_get_rowbytes(d.png, d.info);
+  Looks looks;
   for (int pass = 0; pass < d.passes; ++pass) {
     for (png_uint_32 y = 0; y < d.height; ++y) {
+      if (looks.abandoned(static_cast<std::int64_t>(row))) return;
       png_read_row(d.png, reinterpret_cast<png_bytep>(d.out + y * row), nullptr);
     }
   }
@@ -137,6 +141,7 @@ Status decode(ImageBytes bytes, const DecodeOptions& options, Workspace& workspa
   // Bytes that become twice as long are first put behind the half they will fill.
   d.out = d.widened ? place + items : place;
   SW_RETURN_IF_ERROR(d.run(read_rows));
+  if (given_up()) return cancelled();
   if (d.widened) {
     for (std::size_t i = 0; i < items; ++i) {
       const std::byte value = d.out[i];

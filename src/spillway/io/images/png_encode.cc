@@ -1,6 +1,7 @@
 #include <array>
 #include <cstring>
 
+#include "spillway/base/interrupt.h"
 #include "spillway/io/images/encode.h"
 #include "spillway/io/images/png_library.h"
 
@@ -43,7 +44,9 @@ void write(Encoder& e) {
   png_write_info(e.png, e.info);
   if (e.wide) png_set_swap(e.png);
   const std::int64_t row = e.extent.width * e.extent.channels * (e.wide ? 2 : 1);
+  Looks looks;
   for (std::int64_t y = 0; y < e.extent.height; ++y) {
+    if (looks.abandoned(row)) return;
     png_write_row(e.png, reinterpret_cast<png_const_bytep>(e.pixels + y * row));
   }
   png_write_end(e.png, nullptr);
@@ -65,7 +68,9 @@ Status encode_png(const std::byte* pixels, const PixelExtent& extent, bool wide,
   e.wide = wide;
   e.compression = compression;
   e.png = e.library.make_writer();
-  if (e.png != nullptr && e.library.escape().run(e, write)) return {};
+  if (e.png != nullptr && e.library.escape().run(e, write)) {
+    return given_up() ? cancelled() : Status();
+  }
   if (!e.library.refused().ok()) return e.library.refused();
   if (!out.status().ok()) return out.status();
   return failed(e.library.message());
