@@ -22,7 +22,9 @@ Result<KernelPtr> prepare(const Prepare& p) {
             places_in_order(reinterpret_cast<const T*>(src[0]) + at, view.inner, places, view.axis,
                             view.axis, descending);
             auto* to = reinterpret_cast<std::int32_t*>(dst[0]) + at;
-            for (std::int64_t i = 0; i < view.axis; ++i) to[i * view.inner] = places[i];
+            in_stretches(view.axis, [&](std::int64_t begin, std::int64_t end) {
+              for (std::int64_t i = begin; i < end; ++i) to[i * view.inner] = places[i];
+            });
           }
           return Status();
         },

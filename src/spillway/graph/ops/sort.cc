@@ -21,9 +21,13 @@ Result<KernelPtr> prepare(const Prepare& p) {
             const std::int64_t at = l / view.inner * view.axis * view.inner + l % view.inner;
             const T* from = reinterpret_cast<const T*>(src[0]) + at;
             T* to = reinterpret_cast<T*>(dst[0]) + at;
-            for (std::int64_t i = 0; i < view.axis; ++i) line[i] = from[i * view.inner];
-            std::sort(line, line + view.axis, Before<T>{descending});
-            for (std::int64_t i = 0; i < view.axis; ++i) to[i * view.inner] = line[i];
+            in_stretches(view.axis, [&](std::int64_t begin, std::int64_t end) {
+              for (std::int64_t i = begin; i < end; ++i) line[i] = from[i * view.inner];
+            });
+            sort_first(line, view.axis, view.axis, Before<T>{descending});
+            in_stretches(view.axis, [&](std::int64_t begin, std::int64_t end) {
+              for (std::int64_t i = begin; i < end; ++i) to[i * view.inner] = line[i];
+            });
           }
           return Status();
         },

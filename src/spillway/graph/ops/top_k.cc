@@ -44,6 +44,7 @@ Result<KernelPtr> prepare(const Prepare& p) {
             if (looks.abandoned(view.axis)) break;
             const T* line = reinterpret_cast<const T*>(src[0]) + o * view.axis;
             places_in_order(line, 1, places, view.axis, k, true);
+            if (given_up()) break;
             for (std::int64_t i = 0; i < k; ++i) {
               to[o * k + i] = line[places[i]];
               put_integer(index, dst[1], o * k + i, places[i]);
