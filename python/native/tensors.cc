@@ -266,7 +266,12 @@ bool reads_little(const std::vector<graph::Operand>& operands) {
   constexpr std::size_t kLittle = 256 * 1024;
   std::size_t bytes = 0;
   for (const graph::Operand& operand : operands) {
-    if (const Tensor* value = operand.value()) bytes += value->bytes();
+    const Tensor* value = operand.value();
+    if (value == nullptr) continue;
+    bytes += is_plain(value->dtype()) ? value->bytes()
+                                      : static_cast<std::size_t>(value->count()) * sizeof(void*);
+    if (bytes > kLittle) return false;
+    if (value->dtype() == DType::kString) bytes += value->footprint();
   }
   return bytes <= kLittle;
 }
