@@ -688,3 +688,39 @@ def test_elements_that_a_session_took_in_vain_come_again() -> None:
         assert got == [0, 1, 2]
         with pytest.raises(tf.errors.OutOfRangeError):
             session.run(element)
+
+
+def test_handlers_run_while_a_large_array_is_copied() -> None:
+    """What a session is fed, or becomes a constant. Behind the copy all that came are one."""
+    items = np.ones(1 << 28, np.uint8)
+    heard: Counter[tuple[int, int]] = Counter()
+
+    def again(number: int, frame: Any) -> None:
+        heard[id(frame), frame.f_lasti] += 1  # where it interrupts: a call of C is one place
+
+    before = signal.signal(signal.SIGALRM, again)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+        tf.constant(items)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert max(heard.values()) >= 2, heard
+
+
+def test_a_copy_that_is_interrupted_ends_with_what_the_handler_raised() -> None:
+    items = np.ones(1 << 28, np.uint8)
+
+    def late(number: int, frame: Any) -> None:
+        raise LateError
+
+    before = signal.signal(signal.SIGALRM, late)
+    try:
+        with pytest.raises(LateError):
+            signal.setitimer(signal.ITIMER_REAL, 0.002)
+            while True:
+                tf.constant(items)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert int(tf.constant(items)[-1]) == 1

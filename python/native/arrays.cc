@@ -6,6 +6,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "spillway/pipeline/run.h"
 #include "survival.h"
 #include "tensors.h"
 
@@ -120,6 +121,18 @@ std::optional<Tensor> shared_tensor(PyArrayObject* array, DType dtype) {
   return Tensor(dtype, shape_of(array), exported->tensor.buffer(), offset / item);
 }
 
+// Copies what may be gigabytes; now and then signals' handlers run, unless user code is what asks:
+// there they run behind it. False, with an exception: one raised it.
+bool copy_heard(std::byte* to, const std::byte* from, std::size_t bytes) {
+  constexpr std::size_t kStretch = std::size_t{8} << 20U;
+  const bool asks = UserCodeScope::current() == nullptr;
+  for (std::size_t at = 0; at < bytes; at += kStretch) {
+    if (at > 0 && asks && PyErr_CheckSignals() != 0) return false;
+    std::memcpy(to + at, from + at, std::min(kStretch, bytes - at));
+  }
+  return true;
+}
+
 // Items of an object, bytes or unicode array as UTF-8 bytes.
 std::optional<Tensor> strings_from(PyArrayObject* array, const LeafRules& rules) {
   // A chararray, like other subclasses of arrays, may refuse to hold objects.
@@ -184,7 +197,7 @@ std::optional<Tensor> plain_from(Ref object, DType dtype, const LeafRules& rules
     return std::nullopt;
   }
   Tensor out = std::move(made).value();
-  if (bytes > 0) std::memcpy(out.mutable_data(), data, bytes);
+  if (!copy_heard(out.mutable_data(), data, bytes)) return std::nullopt;
   out.buffer()->touch();
   return out;
 }
