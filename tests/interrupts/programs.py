@@ -390,6 +390,26 @@ def run_eager(program: Program, alarm: Alarm) -> None:
         raise WrongResultError("a product came to something else")
 
 
+def run_fit(program: Program, alarm: Alarm) -> None:
+    """What does not fit as a whole and is made in slices."""
+    side = program.random.choice((900, 1800))
+    seed = [program.seed, 1]
+
+    def value() -> float:
+        x = tf.random.stateless_uniform([side, side], seed=seed)
+        return float(tf.reduce_sum(tf.sort(tf.matmul(x, x) + 1, axis=-1)).numpy())
+
+    want = value()
+    limit = sw._native.memory_limit()
+    try:
+        sw._native.set_memory_limit(side * side * 4 * 5 // 2)
+        got = until_done(program, alarm, value)
+    finally:
+        sw._native.set_memory_limit(limit)
+    if got != want:
+        raise WrongResultError(f"in slices it came to {got}, not {want}")
+
+
 def run_session(program: Program, alarm: Alarm) -> None:
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         x = tf.compat.v1.placeholder(tf.float32, (None, 40))
@@ -449,6 +469,7 @@ ENTRIES: dict[str, Callable[[Program, Alarm], None]] = {
     "check": run_check,
     "checkpoint": run_checkpoint,
     "eager": run_eager,
+    "fit": run_fit,
     "session": run_session,
     "session next": run_session_next,
     "guarded": run_guarded,
