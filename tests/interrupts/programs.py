@@ -402,7 +402,7 @@ def run_fit(program: Program, alarm: Alarm) -> None:
     want = value()
     limit = sw._native.memory_limit()
     try:
-        sw._native.set_memory_limit(side * side * 4 * 5 // 2)
+        sw._native.set_memory_limit(sw.memory().used + side * side * 4 * 5 // 2)
         got = until_done(program, alarm, value)
     finally:
         sw._native.set_memory_limit(limit)
