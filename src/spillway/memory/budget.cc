@@ -79,6 +79,7 @@ void Reservation::shrink(std::size_t bytes) {
   budget.sub_held(*account_, back);
   if (touched_ > bytes) budget.touched_ -= std::exchange(touched_, bytes) - bytes;
   bytes_ = bytes;
+  budget.fill_guarantees();
   if (budget.waiting_ > 0) budget.released_.notify_all();
 }
 
@@ -117,15 +118,59 @@ std::size_t Reservation::use_guarantee() {
   if (account_ == nullptr) return 0;
   Budget& budget = account_->budget_;
   const MutexLock lock(budget.mutex_);
-  const std::size_t unspent = account_->floor_ - account_->floor_used_;
-  const std::size_t moved = std::min(unspent, bytes_ - from_floor_);
-  if (moved == 0 || (from_floor_ > 0 && lender_ != account_)) return 0;
+  if (from_floor_ > 0 && lender_ != account_) return 0;
+  // What the guarantee misses is found in these bytes first: that frees nothing.
+  const std::size_t found = budget.find_missing(*account_, bytes_ - from_floor_);
+  const std::size_t moved = std::min(account_->unspent(), bytes_ - from_floor_ - found);
+  if (found + moved == 0) return 0;
   lender_ = account_;
-  from_floor_ += moved;
+  from_floor_ += found + moved;
   account_->floor_used_ += moved;
   budget.floors_unspent_ -= moved;
+  budget.fill_guarantees();
   if (budget.waiting_ > 0) budget.released_.notify_all();
   return moved;
+}
+
+void Reservation::leave_guarantee() {
+  if (account_ == nullptr || from_floor_ == 0) return;
+  Budget& budget = account_->budget_;
+  AccountPtr lender;  // may die here, outside the lock
+  const MutexLock lock(budget.mutex_);
+  lender = std::move(lender_);
+  const std::size_t left = std::exchange(from_floor_, 0);
+  lender->floor_used_ -= left;
+  if (lender->floor_dropped_) {
+    lender->floor_ -= left;
+    budget.floors_ -= left;
+    return;
+  }
+  budget.miss(*lender, left);
+  budget.fill_guarantees();
+}
+
+void Reservation::enter_guarantee(const AccountPtr& to) {
+  if (account_ == nullptr || account_ == to || &account_->budget_ != &to->budget_) return;
+  Budget& budget = account_->budget_;
+  AccountPtr before;  // may die here, outside the lock
+  AccountPtr lender;
+  const MutexLock lock(budget.mutex_);
+  const std::size_t room = to->floor_missing_ + to->unspent();
+  if (room < bytes_) return;
+  const std::size_t found = budget.find_missing(*to, bytes_);
+  to->floor_used_ += bytes_ - found;
+  budget.floors_unspent_ -= bytes_ - found;
+  if (from_floor_ > 0) {
+    budget.return_floor(*lender_, from_floor_);
+    lender = std::move(lender_);
+  }
+  budget.sub_held(*account_, bytes_);
+  budget.add_held(*to, bytes_);
+  from_floor_ = bytes_;
+  lender_ = to;
+  before = std::exchange(account_, to);
+  budget.fill_guarantees();
+  if (budget.waiting_ > 0) budget.released_.notify_all();
 }
 
 bool Reservation::transfer(const AccountPtr& to) {
@@ -190,6 +235,15 @@ std::optional<Reservation> Account::try_reserve(std::size_t bytes) {
   Reservation out;
   const MutexLock lock(budget_.mutex_);
   budget_.refresh();
+  if (!budget_.grant(*this, bytes, false, out)) return std::nullopt;
+  return out;
+}
+
+std::optional<Reservation> Account::try_ahead(std::size_t bytes) {
+  Reservation out;
+  const MutexLock lock(budget_.mutex_);
+  budget_.refresh();
+  if (budget_.pool_free() < 2 * bytes + budget_.floors_missing_) return std::nullopt;
   if (!budget_.grant(*this, bytes, false, out)) return std::nullopt;
   return out;
 }
@@ -315,13 +369,33 @@ Status Account::raise_floor(std::size_t bytes) {
   return refused;
 }
 
-void Account::drop_floor() {
+bool Account::promise_floor(std::size_t bytes) {
   const MutexLock lock(budget_.mutex_);
+  budget_.refresh();
+  if (bytes <= floor_) return true;
+  const std::size_t wanted = bytes - floor_;
+  if (budget_.floors_ + wanted > budget_.effective_) return false;
+  floor_ = bytes;
+  floor_dropped_ = false;
+  budget_.floors_ += wanted;
+  budget_.miss(*this, wanted);
+  budget_.fill_guarantees();
+  return true;
+}
+
+void Account::drop_floor() {
+  const AccountPtr kept = shared_from_this();  // whatever the list of those that miss bytes holds
+  const MutexLock lock(budget_.mutex_);
+  const std::size_t missing = budget_.find_missing(*this, floor_missing_);
+  floor_used_ -= missing;
+  floor_ -= missing;
+  budget_.floors_ -= missing;
   const std::size_t unspent = floor_ - floor_used_;
   budget_.floors_ -= unspent;
   budget_.floors_unspent_ -= unspent;
   floor_ = floor_used_;
   floor_dropped_ = true;
+  budget_.fill_guarantees();
   if (budget_.waiting_ > 0) budget_.released_.notify_all();
 }
 
@@ -375,6 +449,11 @@ std::size_t Budget::free_pool() {
   const MutexLock lock(mutex_);
   refresh();
   return pool_free();
+}
+
+std::size_t Budget::missing() const {
+  const MutexLock lock(mutex_);
+  return floors_missing_;
 }
 
 std::size_t Budget::pool_free() const {
@@ -445,16 +524,56 @@ void Budget::return_floor(Account& lender, std::size_t bytes) {
   }
 }
 
+// The account's guarantee misses `bytes` more.
+void Budget::miss(Account& account, std::size_t bytes) {
+  if (bytes == 0) return;
+  if (account.floor_missing_ == 0) missing_.push_back(account.shared_from_this());
+  account.floor_missing_ += bytes;
+  floors_missing_ += bytes;
+}
+
+// Up to `bytes` held otherwise are from now on what the guarantee missed, and used.
+std::size_t Budget::find_missing(Account& account, std::size_t bytes) {
+  const std::size_t found = std::min(account.floor_missing_, bytes);
+  if (found == 0) return 0;
+  account.floor_missing_ -= found;
+  account.floor_used_ += found;
+  floors_missing_ -= found;
+  if (account.floor_missing_ == 0) {
+    std::erase_if(missing_, [&](const AccountPtr& each) { return each.get() == &account; });
+  }
+  return found;
+}
+
+// What the pool has goes to guarantees that miss bytes before anybody else comes: whole ones, since
+// a part of one would only be kept from those who could use it.
+void Budget::fill_guarantees() {
+  if (floors_missing_ == 0) return;
+  std::erase_if(missing_, [this](const AccountPtr& account) SW_REQUIRES(mutex_) {
+    const std::size_t missing = account->floor_missing_;
+    if (pool_free() < missing) return false;
+    account->floor_missing_ = 0;
+    floors_missing_ -= missing;
+    floors_unspent_ += missing;
+    return true;
+  });
+}
+
 bool Budget::grant(Account& account, std::size_t bytes, bool required, Reservation& out) {
   const std::size_t pool = pool_free();
   std::size_t from_floor = 0;
   Account* lender = nullptr;
+  if (required && bytes <= pool) {
+    // Bytes of the pool take the place of those that the guarantee misses.
+    from_floor = find_missing(account, bytes);
+    if (from_floor > 0) out.lender_ = account.shared_from_this();
+  }
   if (bytes > pool) {
     if (!required) return false;
     // The nearest lender whose guarantee closes the gap: this stage's own first (R3), then the
     // one it runs inside of (R10, R11).
     for (Account* at = &account; at != nullptr; at = at->lender_.get()) {
-      if (at->floor_ - at->floor_used_ >= bytes - pool) {
+      if (at->unspent() >= bytes - pool) {
         lender = at;
         break;
       }

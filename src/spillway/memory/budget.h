@@ -42,6 +42,12 @@ class [[nodiscard]] Reservation {
   // wherever they came from when they were made, so the pool gets back as much as is unspent of it.
   // Says how much that is.
   std::size_t use_guarantee();
+  // R6, for an element that the user gets: its bytes leave the guarantee, which is for the next
+  // one. The guarantee misses them until the pool has as many; look-ahead leaves them alone.
+  void leave_guarantee();
+  // For a row that waits in a stage for the output it becomes part of: it moves to that stage's
+  // account and its guarantee, as far as that has room. Never waits; without room nothing changes.
+  void enter_guarantee(const AccountPtr& to);
   // Rule R4: entering a buffer moves the charge to the buffer's account, and off any guarantee.
   // Never waits; false (and nothing changed) when the pool has no room for what a guarantee held,
   // or while there are debts: what is held beyond the limit must not settle down.
@@ -71,8 +77,11 @@ class Account : public std::enable_shared_from_this<Account> {
  public:
   const std::string& name() const { return name_; }
 
-  // For look-ahead, windows and buffers: takes pool bytes or nothing. Never waits (R4).
+  // For windows and buffers: takes pool bytes or nothing. Never waits (R4).
   std::optional<Reservation> try_reserve(std::size_t bytes);
+  // For look-ahead, whose rows cannot be given up again: the same where the pool has room for
+  // another such row and for what guarantees miss, so that what is waited for is never blocked.
+  std::optional<Reservation> try_ahead(std::size_t bytes);
 
   // For the element that is waited for: pool, then the guarantee, then what others can give up
   // (in the order of ReclaimOrder), then waits while any engine thread still works. When everyone
@@ -96,6 +105,9 @@ class Account : public std::enable_shared_from_this<Account> {
   // when the sum of all guarantees would pass the limit, with BudgetError when only others hold
   // too much now. Never lowers it.
   Status raise_floor(std::size_t bytes);
+  // The same without taking anything from the pool now: the guarantee misses the difference. False,
+  // and nothing changed, when the sum of all guarantees would pass the limit.
+  bool promise_floor(std::size_t bytes);
   void drop_floor();
 
   // The guarantee of `lender` may be used too, when this account's own is spent (R10, R11).
@@ -129,12 +141,14 @@ class Account : public std::enable_shared_from_this<Account> {
   std::atomic<const std::atomic<bool>*> stop_{nullptr};  // set: a waiting reserve gives up
   std::atomic<std::int64_t> waited_ns_{0};
   // Guarded by the budget's mutex.
+  std::size_t unspent() const { return floor_ - floor_used_ - floor_missing_; }
   AccountPtr lender_;
   std::size_t held_ = 0;
   std::size_t peak_ = 0;
   std::size_t floor_ = 0;
   std::size_t floor_used_ = 0;
-  bool floor_dropped_ = false;  // what comes back to the guarantee goes to the pool
+  std::size_t floor_missing_ = 0;  // neither used nor set aside: not there
+  bool floor_dropped_ = false;     // what comes back to the guarantee goes to the pool
   std::size_t exported_ = 0;
 };
 
@@ -198,6 +212,8 @@ class Budget {
   std::size_t effective_limit();
   std::size_t used() const;
   std::size_t free_pool();
+  // What guarantees miss (Reservation::leave_guarantee): look-ahead leaves as much alone.
+  std::size_t missing() const;
   // What the user still refers to of the bytes handed out.
   std::size_t exported() const { return exported_.load(std::memory_order_relaxed); }
 
@@ -251,6 +267,9 @@ class Budget {
   bool grant(Account& account, std::size_t bytes, bool required, Reservation& out)
       SW_REQUIRES(mutex_);
   void return_floor(Account& lender, std::size_t bytes) SW_REQUIRES(mutex_);
+  void miss(Account& account, std::size_t bytes) SW_REQUIRES(mutex_);
+  std::size_t find_missing(Account& account, std::size_t bytes) SW_REQUIRES(mutex_);
+  void fill_guarantees() SW_REQUIRES(mutex_);
   std::size_t pool_free() const SW_REQUIRES(mutex_);
   bool in_debt() const SW_REQUIRES(mutex_) { return used_ + floors_unspent_ > effective_; }
   void refresh() SW_REQUIRES(mutex_);
@@ -273,6 +292,8 @@ class Budget {
   std::size_t peak_ SW_GUARDED_BY(mutex_) = 0;
   std::size_t floors_unspent_ SW_GUARDED_BY(mutex_) = 0;
   std::size_t floors_ SW_GUARDED_BY(mutex_) = 0;
+  std::size_t floors_missing_ SW_GUARDED_BY(mutex_) = 0;
+  std::vector<AccountPtr> missing_ SW_GUARDED_BY(mutex_);  // whose guarantees miss bytes
   int waiting_ SW_GUARDED_BY(mutex_) = 0;
   std::atomic<std::size_t> touched_{0};
   std::atomic<std::size_t> exported_{0};  // sum over the accounts, each byte once

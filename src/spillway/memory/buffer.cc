@@ -54,8 +54,10 @@ Status Buffer::reserve(const AccountPtr& account, Ask ask) {
       SW_ASSIGN(reservation_, account->reserve(capacity_));
       break;
     }
-    case Ask::kOptional: {
-      auto got = account->try_reserve(capacity_);
+    case Ask::kOptional:
+    case Ask::kAhead: {
+      auto got =
+          ask == Ask::kAhead ? account->try_ahead(capacity_) : account->try_reserve(capacity_);
       if (!got) return out_of_resource(account->name(), ": no room now for ", format_bytes(size_));
       reservation_ = std::move(*got);
       break;
@@ -98,7 +100,7 @@ Result<Buffer> Buffer::unfilled(const AccountPtr& account, std::size_t bytes) {
 Result<Buffer> Buffer::allocate(const AccountPtr& account, std::size_t bytes, Ask ask) {
   const bool large = bytes >= SlabPool::kLeast;
   const std::size_t capacity = large ? SlabPool::capacity_for(bytes) : small_capacity(bytes);
-  if (large) {
+  if (large && (ask != Ask::kAhead || within_reach_ahead(account->budget()) / 2 >= capacity)) {
     if (auto idle = reuse(account, bytes)) return std::move(*idle);
   }
   Buffer out;

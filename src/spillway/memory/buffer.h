@@ -18,11 +18,12 @@ class Buffer {
  public:
   static constexpr std::size_t kAlignment = 64;
 
-  // How bytes are asked for (see Account). kOptional: nullopt-like failure without waiting.
+  // How bytes are asked for (see Account). kOptional: nullopt-like failure without waiting. kAhead:
+  // the same for look-ahead, as Account::try_ahead.
   // kRequired: as Account::reserve. kOwed: always succeeds, may go into debt; for bytes that
   // Python has made already. kPressing: the same for bytes that nobody made yet and whoever asks
   // cannot wait for: refused where not even an empty budget has room.
-  enum class Ask : unsigned char { kOptional, kRequired, kOwed, kPressing };
+  enum class Ask : unsigned char { kOptional, kAhead, kRequired, kOwed, kPressing };
 
   static Result<Buffer> allocate(const AccountPtr& account, std::size_t bytes, Ask ask);
   // The same, to be shared. Few bytes lie in one piece of memory with their buffer and its count:
@@ -55,6 +56,8 @@ class Buffer {
   void touch() { reservation_.touch(); }
   void touch(std::size_t bytes) { reservation_.touch(bytes); }
   std::size_t use_guarantee() { return reservation_.use_guarantee(); }
+  void leave_guarantee() { reservation_.leave_guarantee(); }
+  void enter_guarantee(const AccountPtr& to) { reservation_.enter_guarantee(to); }
   // Rule R4; see Reservation::transfer.
   bool transfer(const AccountPtr& to) { return reservation_.transfer(to); }
   // The user got, or let go of, an array that shows these bytes; counted once for all of them.

@@ -88,8 +88,10 @@ void SlabPool::close(std::byte* data, std::size_t begin, std::size_t capacity) {
 }
 
 void SlabPool::give_back(std::byte* data, std::size_t capacity, Reservation reservation) {
-  // Only the pool's own bytes may pay for idle memory; a guarantee must come back at once.
-  if (reservation.bytes() != capacity || !reservation.transfer(account_)) {
+  // Only the pool's own bytes may pay for idle memory; a guarantee must come back at once, and one
+  // that misses bytes gets these.
+  const bool wanted = account_->budget().missing() > 0;
+  if (wanted || reservation.bytes() != capacity || !reservation.transfer(account_)) {
     munmap(data, capacity);
     return;
   }
@@ -123,6 +125,12 @@ std::size_t within_reach(Budget& budget) {
   const std::size_t idle =
       &budget == &Budget::process() ? SlabPool::process().idle_bytes() : std::size_t{0};
   return budget.free_pool() + idle;
+}
+
+std::size_t within_reach_ahead(Budget& budget) {
+  const std::size_t all = within_reach(budget);
+  const std::size_t missing = budget.missing();
+  return all > missing ? all - missing : 0;
 }
 
 }  // namespace spillway

@@ -69,5 +69,7 @@ class SlabPool {
 
 // What could be had without anybody giving up anything of use: the free pool, and idle slabs.
 std::size_t within_reach(Budget& budget);
+// The same without what guarantees miss: for look-ahead.
+std::size_t within_reach_ahead(Budget& budget);
 
 }  // namespace spillway

@@ -5,6 +5,7 @@
 #include "spillway/base/clock.h"
 #include "spillway/base/interruption.h"
 #include "spillway/memory/activity.h"
+#include "spillway/memory/slab_pool.h"
 #include "spillway/pipeline/deep_call.h"
 #include "spillway/pipeline/order_log.h"
 #include "spillway/pipeline/sealed_state.h"
@@ -145,6 +146,7 @@ Next Consumer::next() {
     return next;
   }
   const Chunk& chunk = *next.value();
+  leave_guarantees(chunk);
   chunk_rows_ = chunk.rows();
   chunk_origins_ = chunk.origins();
   const Origin first = chunk_origins_.at(0);
@@ -161,6 +163,20 @@ Next Consumer::next() {
   }
   consider_working_ahead(took, away);
   return next;
+}
+
+// R6: what the user keeps leaves the guarantees, which are for the next element.
+void Consumer::leave_guarantees(const Chunk& rows) {
+  if (rows.footprint() < SlabPool::kLeast) return;
+  for (const Column& column : rows.columns()) {
+    if (column.is_block()) {
+      if (column.block().dtype() != DType::kVariant) column.block().buffer()->leave_guarantee();
+      continue;
+    }
+    for (const Tensor& row : column.each()) {
+      if (row.dtype() != DType::kVariant && row.has_value()) row.buffer()->leave_guarantee();
+    }
+  }
 }
 
 // A thread of its own pays only when both sides take their time: below that the hand-over costs

@@ -69,6 +69,7 @@ class Consumer {
   Status restore_input(StateReader& in);
   Status deep(const std::function<void()>& body) const;
   void consider_working_ahead(std::int64_t took_ns, std::int64_t away_ns);
+  static void leave_guarantees(const Chunk& rows);
 
   std::shared_ptr<Run> run_;
   const std::shared_ptr<Timeline> timeline_;

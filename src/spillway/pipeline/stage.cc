@@ -113,12 +113,17 @@ Status Stage::guarantee() {
   return {};
 }
 
-void Stage::settle(const Chunk& rows) const {
-  if (guaranteed_ == 0) return;
+void Stage::settle(const Chunk& rows) {
+  // The first of its size is the guarantee's own: it needs no room in the pool.
+  const std::size_t row = largest_row_;
+  if (row > guaranteed_ && row >= SlabPool::kLeast && !node_->op().passes_rows &&
+      run_.has_floors() && account_->promise_floor(SlabPool::capacity_for(row))) {
+    guaranteed_ = row;
+  }
   for (const Column& column : rows.columns()) {
     const Tensor first = rows.rows() > 0 ? column.row(0) : Tensor();
     if (first.dtype() == DType::kVariant || !first.has_value()) continue;
-    if (first.buffer()->account() == account_) first.buffer()->use_guarantee();
+    first.buffer()->use_guarantee();
   }
 }
 

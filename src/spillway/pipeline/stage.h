@@ -84,9 +84,9 @@ class Stage {
   // FloorTooHigh when the limit cannot hold one element of every stage.
   Status guarantee();
 
-  // R3: rows that are handed on are what the guarantee is for, also those that a window had made
+  // R3: rows that are handed on are what their maker's guarantee is for, also those that were made
   // ahead, from the pool. Whoever takes them then has room for one like them.
-  void settle(const Chunk& rows) const;
+  void settle(const Chunk& rows);
 
   // Applies the policy to an error leaving this stage, and counts what is lost with it: once, at
   // the stage that failed, whichever stage settles it. True: go on with the next row. False: hand

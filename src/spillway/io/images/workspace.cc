@@ -11,7 +11,8 @@ Status Workspace::reserve(std::size_t bytes) {
       reserved_.push_back(std::move(got));
       break;
     }
-    case Buffer::Ask::kOptional: {
+    case Buffer::Ask::kOptional:
+    case Buffer::Ask::kAhead: {
       auto got = account_->try_reserve(bytes);
       if (!got) {
         return out_of_resource(account_->name(), ": no room now for ", format_bytes(bytes));
