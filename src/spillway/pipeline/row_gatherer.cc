@@ -6,6 +6,7 @@
 
 #include "spillway/base/bytes.h"
 #include "spillway/pipeline/spec.h"
+#include "spillway/pipeline/waiting_rows.h"
 
 namespace spillway {
 namespace {
@@ -178,6 +179,16 @@ Status RowGatherer::add(const Chunk& rows) {
   origin_.weight += rows.origins().total_weight(rows.rows());
   rows_ += rows.rows();
   return {};
+}
+
+void RowGatherer::count_waiting() {
+  for (Part& part : parts_) {
+    // The last piece may have grown since.
+    for (std::size_t i = std::min(part.counted, part.pieces.size()); i < part.pieces.size(); ++i) {
+      count_as_output(part.pieces[i], account_);
+    }
+    part.counted = part.pieces.empty() ? 0 : part.pieces.size() - 1;
+  }
 }
 
 // The first row whose place nobody may still write or read.

@@ -51,6 +51,8 @@ class RowGatherer {
   // them there and copies nothing. A place is handed out once. Empty where it is no help or no room
   // is left: rows that make a batch by themselves, that are small, or strings.
   std::vector<Tensor> claim(std::span<const graph::Spec> row, std::int64_t rows);
+  // Before more rows are asked for: those that wait here count as the batch (waiting_rows.h).
+  void count_waiting();
   std::int64_t rows() const { return rows_; }
   std::int64_t most() const { return most_; }
   Amount amount() const { return {rows_, rows_ == 0 ? 0 : origin_.weight}; }
@@ -63,6 +65,7 @@ class RowGatherer {
  private:
   struct Part {
     std::vector<Tensor> pieces;        // views or strings, [n, ...] each; side by side ones joined
+    std::size_t counted = 0;           // of the pieces, by count_waiting()
     Tensor out;                        // rows are copied here once it has a value
     std::unique_ptr<Filling> filling;  // of `out`, where it is large
     std::unique_ptr<StringJoining> joining;  // of strings, begun by finish()

@@ -95,6 +95,7 @@ class BatchIterator final : public Iterator {
   Next gather(const Demand& demand, RowGatherer& batch) {
     for (;;) {
       if (batch.rows() == size_) return finish(batch);
+      batch.count_waiting();
       Next next = input_.next(wish(demand, batch.rows()));
       if (!next.ok()) {
         if (!is_position(next.error())) return next;

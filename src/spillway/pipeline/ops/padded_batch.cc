@@ -8,6 +8,7 @@
 #include "spillway/pipeline/dropped_rows.h"
 #include "spillway/pipeline/input.h"
 #include "spillway/pipeline/row_gatherer.h"
+#include "spillway/pipeline/waiting_rows.h"
 
 namespace spillway {
 namespace {
@@ -336,6 +337,7 @@ class PaddedBatchIterator final : public Iterator {
                        std::max<std::int64_t>(demand.time_ns, 1'000'000)};
     if (rows_ == 0) input_.forget_before(input_.position());
     while (!joining_ && rows_ < size_) {
+      for (; counted_ < pieces_.size(); ++counted_) count_as_output(pieces_[counted_], account());
       Next next = input_.next(piece.with_rows(size_ - rows_));
       if (!next.ok()) {
         if (!is_position(next.error())) return next;
@@ -379,6 +381,7 @@ class PaddedBatchIterator final : public Iterator {
     Amount all = amount_;
     for (const Chunk& piece : pieces_) all = all + piece.amount();
     pieces_.clear();
+    counted_ = 0;
     joining_.reset();
     amount_ = Amount{};
     rows_ = 0;
@@ -397,6 +400,7 @@ class PaddedBatchIterator final : public Iterator {
       for (const Chunk& piece : pieces_) amount_ = amount_ + piece.amount();
       origin_.weight = amount_.weight;
       pieces_.clear();
+      counted_ = 0;
     }
     SW_ASSIGN(std::vector<Tensor> values, joining_->finish(account(), *plan_));
     return Row{std::move(values), origin_};
@@ -419,6 +423,7 @@ class PaddedBatchIterator final : public Iterator {
   std::optional<Plan> plan_;
   // Of this batch: kept until the largest is known, then on their way into it.
   std::vector<Chunk> pieces_;
+  std::size_t counted_ = 0;  // of them as output
   std::optional<Joining> joining_;
   std::int64_t rows_ = 0;
   Amount amount_;                  // of what is in joining_

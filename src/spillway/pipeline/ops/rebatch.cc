@@ -90,6 +90,7 @@ class RebatchIterator final : public Iterator {
   Next gather(const Demand& demand, RowGatherer& batch) {
     const std::int64_t size = sizes_[static_cast<std::size_t>(turn_)];
     while (batch.rows() < size && done_ == 0) {
+      batch.count_waiting();
       Next next = rest_ ? Next(std::exchange(rest_, std::nullopt))
                         : rows_.next(size - batch.rows(), demand);
       if (!next.ok()) {  // what was gathered is gone, as in TensorFlow
