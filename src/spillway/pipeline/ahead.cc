@@ -87,7 +87,7 @@ struct Ahead::State {
       was_full = true;
       return false;
     }
-    return within_reach(run->budget()) > largest_row * 2;
+    return within_reach_ahead(run->budget()) > largest_row * 2;
   }
 };
 

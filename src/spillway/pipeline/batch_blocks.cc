@@ -75,7 +75,7 @@ bool BatchBlocks::make_block(std::int64_t position) {
         !__builtin_mul_overflow(static_cast<std::size_t>(block_rows_),
                                 static_cast<std::size_t>(like.shape.count()) * size_of(like.dtype),
                                 &bytes) &&
-        bytes <= kLargest && within_reach(account_->budget()) / 2 >= bytes) {
+        bytes <= kLargest && within_reach_ahead(account_->budget()) / 2 >= bytes) {
       auto made = make_tensor(account_, like.dtype, like.shape.with_leading(block_rows_),
                               Buffer::Ask::kOptional);
       if (made.ok()) part = std::move(made).value();

@@ -7,12 +7,12 @@ Result<std::unique_ptr<Generator>> GeneratorFactory::resume(const AccountPtr& /*
   return internal_bug("a generator without states is to go on with one");
 }
 
-Chunk GrowingRows::take(std::int64_t begin, std::int64_t end) const {
+Chunk GrowingRows::take(std::int64_t begin, std::int64_t end) {
   if (slots_.empty()) {
     std::vector<Row> rows;
     rows.reserve(static_cast<std::size_t>(end - begin));
     for (std::int64_t i = begin; i < end; ++i) {
-      rows.push_back(Row{rows_[static_cast<std::size_t>(i)], {}});
+      rows.push_back(Row{std::move(rows_[static_cast<std::size_t>(i)]), {}});
     }
     return Chunk::from_rows(structure_, std::move(rows));
   }

@@ -61,9 +61,10 @@ class GrowingRows {
     if (told_ != nullptr) told_->store(added(), std::memory_order_relaxed);
   }
 
-  // Taker: rows [begin, end) without origins; end <= published().
+  // Taker: rows [begin, end) without origins, each row once; end <= published(). Rows kept one by
+  // one are the taker's alone from then on.
   std::int64_t published() const { return published_.load(std::memory_order_acquire); }
-  Chunk take(std::int64_t begin, std::int64_t end) const;
+  Chunk take(std::int64_t begin, std::int64_t end);
 
  private:
   StructurePtr structure_;  // set before the first row is published

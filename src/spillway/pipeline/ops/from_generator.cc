@@ -114,6 +114,7 @@ using SharedPtr = std::shared_ptr<Shared>;
 struct Wanted {
   std::int64_t rows = 0;  // of the next block; 0: not now
   bool ahead = false;     // nobody waits for them: only if there is room
+  std::size_t each = 0;   // bytes of a row, as far as they are known
 };
 
 Wanted rows_wanted(Shared& shared) SW_REQUIRES(shared.mutex) {
@@ -127,14 +128,20 @@ Wanted rows_wanted(Shared& shared) SW_REQUIRES(shared.mutex) {
       shared.exact ? shared.asked - waiting : std::max<std::int64_t>(shared.hint, 1);
   if (rows <= 0) return {};
   const bool ahead = waiting > 0 || !shared.awaited;
+  const std::size_t each = std::max<std::size_t>(
+      shared.largest, static_cast<std::size_t>(std::max<std::int64_t>(0, shared.row_bytes)));
   if (ahead) {
     // One block ahead, if the pool has room for it.
     if (shared.exact || shared.items.size() > 1) return {};
-    const std::size_t each = std::max<std::size_t>(
-        shared.largest, static_cast<std::size_t>(std::max<std::int64_t>(0, shared.row_bytes)));
-    const std::size_t room = within_reach(shared.run->budget()) / 2;
+    const std::size_t room = within_reach_ahead(shared.run->budget()) / 2;
     if (each > 0 && room < each) return {};
     if (each > 0) rows = std::min(rows, static_cast<std::int64_t>(room / each));
+  }
+  // A block stays until its last row was taken: where rows are large and memory is short, they are
+  // made one by one.
+  if (each >= SlabPool::kLeast) {
+    const std::size_t room = within_reach_ahead(shared.run->budget()) / 4;
+    rows = std::clamp<std::int64_t>(static_cast<std::int64_t>(room / each), 1, rows);
   }
   if (shared.row_bytes > 0) {
     rows = std::min(rows, std::max<std::int64_t>(
@@ -144,7 +151,7 @@ Wanted rows_wanted(Shared& shared) SW_REQUIRES(shared.mutex) {
     rows = shared.made == 0 ? 1 : std::min(rows, kMostRowsOneByOne);
   }
   rows = std::min(rows, std::max<std::int64_t>(left, 1));
-  return {rows, ahead};
+  return {rows, ahead, each};
 }
 
 // The generator's thread waits a while for a change. One that has something to do between rows does
@@ -180,9 +187,9 @@ Result<std::shared_ptr<GrowingRows>> make_block(Shared& shared, Wanted wanted) {
       Status failed;
       for (const Structure* leaf : shared.structure->leaves()) {
         const bool last_try = !whole || rows == 1;
-        auto slot = make_tensor(
-            account, leaf->dtype(), leaf->shape().with_leading(count),
-            last_try && !wanted.ahead ? Buffer::Ask::kRequired : Buffer::Ask::kOptional);
+        auto slot =
+            make_tensor(account, leaf->dtype(), leaf->shape().with_leading(count),
+                        last_try && !wanted.ahead ? Buffer::Ask::kRequired : Buffer::Ask::kAhead);
         if (!slot.ok()) {
           failed = std::move(slot).status();
           if (last_try) return failed;
@@ -198,6 +205,15 @@ Result<std::shared_ptr<GrowingRows>> make_block(Shared& shared, Wanted wanted) {
   if (!wanted.ahead) SW_RETURN_IF_ERROR(shared.stage->admit());
   return std::make_shared<GrowingRows>(shared.structure, rows, std::move(slots), kMostLooseBytes);
 }
+
+// Rows whose size nobody knows before they are there: ahead of those that are waited for, the first
+// one of a block is made only in room for one like the largest.
+std::optional<Reservation> room_for(Shared& shared, Wanted wanted) {
+  if (!wanted.ahead || shared.row_bytes > 0 || wanted.each < SlabPool::kLeast) return Reservation();
+  return shared.stage->account()->try_ahead(wanted.each);
+}
+
+Status no_room_ahead() { return out_of_resource("no room to look ahead"); }
 
 void finish(Shared& shared) {
   const MutexLock lock(shared.mutex);
@@ -250,7 +266,7 @@ Status fast_forward(Shared& shared, Generator& generator, const Mark& mark, std:
   std::int64_t passed = 0;
   while (passed < rows && !shared.stop) {
     const std::int64_t left = (passed < mark.position ? mark.position : rows) - passed;
-    SW_ASSIGN(auto block, make_block(shared, {std::min<std::int64_t>(left, 64), false}));
+    SW_ASSIGN(auto block, make_block(shared, {std::min<std::int64_t>(left, 64)}));
     const auto filled = advance(shared, generator, *block, 1'000'000'000);
     const std::int64_t made = block->added();
     shared.passed += made + (filled.more == Generator::More::kError ? 1 : 0);
@@ -320,6 +336,8 @@ void live(const SharedPtr& shared) {
     if (shared->stop) break;
     jitter();
     auto block = make_block(*shared, wanted);
+    std::optional<Reservation> room = block.ok() ? room_for(*shared, wanted) : std::nullopt;
+    if (block.ok() && !room) block = no_room_ahead();
     if (!block.ok()) {
       // No memory now: whoever waits is told, and may ask again.
       if (!wanted.ahead) fail(*shared, std::move(block).status());
@@ -333,6 +351,7 @@ void live(const SharedPtr& shared) {
       const MutexLock lock(shared->mutex);
       shared->items.push_back({block.value(), {}, false, 0});
     }
+    const RoomForResult for_first(*room);
     Generator::Filled filled = fill(*shared, *generator, open);
     shared->passed += open.added() + (filled.more == Generator::More::kError ? 1 : 0);
     if (!filled.error.ok() && filled.error.info().file.empty()) {

@@ -400,7 +400,7 @@ class ParallelMapIterator final : public Iterator {
         largest_input_ +
         std::max({largest_, static_cast<std::size_t>(std::max<std::int64_t>(0, known_bytes())),
                   kLeastRow});
-    const std::size_t rows = within_reach(shared_->run->budget()) / each;
+    const std::size_t rows = within_reach_ahead(shared_->run->budget()) / each;
     return static_cast<std::int64_t>(std::min(rows, kMostRows));
   }
 
@@ -409,7 +409,7 @@ class ParallelMapIterator final : public Iterator {
   std::optional<Reservation> room_for(std::int64_t rows) const {
     const std::size_t bytes = largest_ * static_cast<std::size_t>(rows);
     if (tasks_.empty() || largest_ < SlabPool::kLeast) return Reservation();
-    return shared_->stage->account()->try_reserve(bytes);
+    return shared_->stage->account()->try_ahead(bytes);
   }
 
   // Results nobody has seen yet: the first call runs alone, but not for long. It may wait for
