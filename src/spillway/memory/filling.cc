@@ -41,9 +41,12 @@ Filling::Filling(AccountPtr account, Buffer buffer, Comes comes)
 
 Filling::~Filling() { pressure_.reset(); }
 
-std::size_t Filling::rounded(std::size_t bytes) const {
-  if (bytes >= buffer_->size()) return buffer_->capacity_;
+std::size_t Filling::whole_pages(std::size_t bytes) const {
   return std::min((bytes + kPageBytes - 1) / kPageBytes * kPageBytes, buffer_->capacity_);
+}
+
+std::size_t Filling::rounded(std::size_t bytes) const {
+  return bytes >= buffer_->size() ? buffer_->capacity_ : whole_pages(bytes);
 }
 
 bool Filling::take(Reservation more) {
@@ -56,7 +59,8 @@ bool Filling::take(Reservation more) {
 }
 
 Status Filling::extend(std::size_t bytes, Buffer::Ask ask) {
-  const std::size_t wanted = rounded(bytes);
+  // The last pages of a slab are taken with the last bytes where they are to be had for nothing.
+  const std::size_t wanted = whole_pages(bytes);
   for (;;) {
     std::size_t have = 0;
     {
@@ -66,7 +70,7 @@ Status Filling::extend(std::size_t bytes, Buffer::Ask ask) {
         needed_ = std::max(needed_, wanted);
         return {};
       }
-      const std::size_t generous = rounded(std::max(wanted, have + kStep));
+      const std::size_t generous = rounded(std::max(bytes, have + kStep));
       if (auto some = account_->try_reserve(generous - have)) {
         needed_ = wanted;
         if (take(std::move(*some))) return {};
@@ -103,8 +107,10 @@ void Filling::touch(std::size_t bytes) {
 
 void Filling::end(std::size_t bytes) {
   pressure_.reset();
+  // A slab is worth more whole, since it is used again; not where another would not fit beside it.
+  const bool tight = within_reach(account_->budget()) < buffer_->capacity_;
   const MutexLock lock(mutex_);
-  needed_ = rounded(bytes);
+  needed_ = tight ? whole_pages(bytes) : rounded(bytes);
   shrink(needed_);
   buffer_->size_ = std::min(buffer_->size_, bytes);
 }

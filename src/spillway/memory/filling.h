@@ -44,7 +44,8 @@ class Filling {
   bool take(Reservation more) SW_REQUIRES(mutex_);
   std::size_t give_way();
   std::size_t shrink(std::size_t bytes) SW_REQUIRES(mutex_);
-  std::size_t rounded(std::size_t bytes) const;
+  std::size_t rounded(std::size_t bytes) const;  // the last piece: all of the slab
+  std::size_t whole_pages(std::size_t bytes) const;
 
   const AccountPtr account_;
   const BufferPtr buffer_;

@@ -211,7 +211,7 @@ std::size_t default_limit(const MachineMemory& machine, std::size_t own_anonymou
   head = std::min(head, machine.available);
   const std::size_t reserve = container_reserve(container);
   const std::size_t most = head > reserve ? head - reserve : head / 2;
-  return std::max(std::min(head / 2, most), std::min<std::size_t>(16 * kMiB, container / 4));
+  return std::max(std::min(head - head / 8, most), std::min<std::size_t>(16 * kMiB, container / 4));
 }
 
 }  // namespace spillway

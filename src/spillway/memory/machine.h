@@ -40,7 +40,8 @@ std::size_t surely_held_by_others(const MachineMemory& machine);
 // 5 % of the container, at least 16 MiB, at most 512 MiB.
 std::size_t container_reserve(std::size_t container);
 
-// The budget when the user names none: half of what is free, leaving the reserve.
+// The budget when the user names none: seven eighths of what is free, leaving the reserve. What the
+// user's own code takes comes off it as it is taken, and what can give way makes room for it.
 std::size_t default_limit(const MachineMemory& machine, std::size_t own_anonymous);
 
 }  // namespace spillway
