@@ -26,7 +26,12 @@ _WITHOUT_NUMBERS = (
     "say who holds it: delete what you do not need (del NAME), then go on"
 )
 # What the system's own words are where the kernel or the loader of libraries gets no memory.
-_NO_MEMORY = ("Cannot allocate memory", "can't allocate memory", "failed to map segment")
+_NO_MEMORY = (
+    "Cannot allocate memory",
+    "can't allocate memory",
+    "failed to map segment",
+    "out of memory",
+)
 _MOST_CAUSES = 8
 _FOR_PARSING = 128 << 20
 _LOOK_EVERY = 1.0  # seconds between two searches for the largest values: one takes up to 0.1
@@ -125,9 +130,12 @@ def holders_and_advice(holders: list[Holder]) -> str:
 def _is_memory(error: BaseException) -> bool:
     if isinstance(error, OSError) and error.errno == errno.ENOMEM:
         return True
-    # torch has no class of its own for it, and a library that cannot be loaded is an ImportError.
-    if isinstance(error, RuntimeError | OSError | ImportError):
+    # torch has no class of its own for it, a library that cannot be loaded is an ImportError, and
+    # what pandas cannot parse a ValueError.
+    if isinstance(error, RuntimeError | OSError | ImportError | ValueError):
         text = str(error)[:1000]
+        if "can't start new thread" in text:
+            return bool(_native.is_tight())
         return any(words in text for words in _NO_MEMORY)
     return isinstance(error, MemoryError)
 

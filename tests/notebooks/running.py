@@ -12,6 +12,7 @@ from tests.notebooks.pieces import PIECES
 from tests.programs.kernels import fenced_kernel
 
 REFUSALS = ("MemoryError", "BudgetError", "ElementTooLarge", "FloorTooHigh", "ResourceExhausted")
+IN_WORDS = ("allocate memory", "out of memory", "can't start new thread")
 # How a cell that starts processes may end, too: they may be killed where the notebook is not.
 ENDS_OF_CHILDREN = (
     "WorkerDied",
@@ -77,7 +78,7 @@ def complaints(cell: Cell) -> list[str]:
     kind, _, text = cell.error.partition(":")
     # C code of libraries that meets a refusal where it expects none.
     from_a_refusal = kind == "SystemError" and "MemoryError" in cell.traceback
-    refused = any(word in kind for word in REFUSALS) or "allocate memory" in text
+    refused = any(word in kind for word in REFUSALS) or any(words in text for words in IN_WORDS)
     if not refused and not from_a_refusal:
         return [f"neither a result nor a refusal: {cell.error[:2000]}\n{cell.traceback[-3000:]}"]
     shown = cell.traceback + text
