@@ -255,7 +255,7 @@ class GuardedGenerator final : public Generator {
       MessageReader rows(in.text());
       auto made = rules_.kind.sandboxed ? receiver_.copy(rows, account_, std::move(room))
                                         : receiver_.own(rows, account_, std::move(room));
-      damaged = made.ok() ? check_sent(made.value(), most, learnt_) : std::move(made).status();
+      damaged = made.ok() ? check_sent(made.value(), most, learnt_) : made.error();
       if (damaged.ok()) ask.rows = std::move(made).value();
       if (ask.rows.rows() > 0 && learnt_ == nullptr) learnt_ = ask.rows.structure();
     }
