@@ -48,8 +48,10 @@ inline int fuzz_image(const std::uint8_t* data, std::size_t size, const ImageCod
   const AccountPtr account = budget.open_account("fuzz");
   Workspace workspace(account, Buffer::Ask::kOptional);
   constexpr int kChannels[] = {0, 1, 3, 4};
+  // Only PNG has items of two bytes; other decoders are never asked for them.
+  const bool wide = codec.format == ImageFormat::kPng && (choice & 4U) != 0;
   DecodeOptions options{.channels = kChannels[choice & 3U],
-                        .wide = (choice & 4U) != 0,
+                        .wide = wide,
                         .first_frame = (choice & 8U) != 0,
                         .ratio = 1 << (choice >> 4U & 3U),
                         .try_recover_truncated = (choice & 64U) != 0,
