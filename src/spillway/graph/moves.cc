@@ -207,9 +207,15 @@ void Box::copy(const std::byte* from, std::byte* to) const {
     from_step = from_[static_cast<std::size_t>(outer)];
     to_step = to_[static_cast<std::size_t>(outer)];
   }
+  const bool short_lines = item <= kShortItem && line <= kShortLine;
   std::array<std::int64_t, 2 * kMostAxes> at{};
   for (;;) {
-    if (!copy_line(to, from, line, to_step, from_step, item, mover)) return;
+    if (short_lines) {
+      if (mover.abandoned(static_cast<std::size_t>(line * item))) return;
+      copy_line(to, from, line, to_step, from_step, item);
+    } else if (!copy_line(to, from, line, to_step, from_step, item, mover)) {
+      return;
+    }
     int d = outer - 1;
     for (; d >= 0; --d) {
       const auto k = static_cast<std::size_t>(d);

@@ -119,15 +119,20 @@ Result<KernelPtr> prepare(const Prepare& p) {
       const I* at = reinterpret_cast<const I*>(in[1]);
       // As TensorFlow: nobody looks at indices of what is empty.
       const std::int64_t count = run == 0 || outer == 0 ? 0 : batches * picks;
-      Looks looks;
-      for (std::int64_t i = 0; i < count; ++i) {
-        const auto index = static_cast<std::int64_t>(at[i]);
-        if (index >= 0 && index < size) {
-          if (looks.abandoned()) return;
-          continue;
-        }
-        status = bad_data(Code::kInvalidArgument, "indices[", place_of(indices, i), "] = ", index,
-                          " is not in [0, ", size, ")");
+      std::int64_t wrong = -1;
+      in_stretches(count, [&](std::int64_t begin, std::int64_t end) {
+        if (wrong >= 0) return;
+        const auto fits = [size](I given) {
+          const auto index = static_cast<std::int64_t>(given);
+          return index >= 0 && index < size;
+        };
+        const I* const found = std::find_if_not(at + begin, at + end, fits);
+        if (found != at + end) wrong = found - at;
+      });
+      if (wrong >= 0) {
+        status =
+            bad_data(Code::kInvalidArgument, "indices[", place_of(indices, wrong),
+                     "] = ", static_cast<std::int64_t>(at[wrong]), " is not in [0, ", size, ")");
         return;
       }
       const Moved moved{batches, outer, size, picks, run};
