@@ -37,19 +37,24 @@ Result<KernelPtr> prepare_soft(const Prepare& p) {
         const T* from = reinterpret_cast<const T*>(src[0]) + at;
         T* to = reinterpret_cast<T*>(dst[0]) + at;
         Wide<T> top = widen(from[0]);
-        in_stretches(view.axis, [&](std::int64_t begin, std::int64_t end) {
-          for (std::int64_t i = begin; i < end; ++i)
-            top = std::max(top, widen(from[i * view.inner]));
+        in_stretches(view.axis, [&, step = view.inner](std::int64_t begin, std::int64_t end) {
+          Wide<T> most = top;
+          for (std::int64_t i = begin; i < end; ++i) most = std::max(most, widen(from[i * step]));
+          top = most;
         });
-        const auto shifted = [&](std::int64_t i) { return widen(from[i * view.inner]) - top; };
+        const auto shifted = [from, top, step = view.inner](std::int64_t i) {
+          return widen(from[i * step]) - top;
+        };
         double sum = 0;
-        in_stretches(view.axis, [&](std::int64_t begin, std::int64_t end) {
+        in_stretches(view.axis, [&sum, shifted](std::int64_t begin, std::int64_t end) {
+          double more = sum;
           for (std::int64_t i = begin; i < end; ++i) {
-            sum += static_cast<double>(std::exp(shifted(i)));
+            more += static_cast<double>(std::exp(shifted(i)));
           }
+          sum = more;
         });
         const auto scale = static_cast<Wide<T>>(Op::scale(sum));
-        in_stretches(view.axis, [&](std::int64_t begin, std::int64_t end) {
+        in_stretches(view.axis, [=](std::int64_t begin, std::int64_t end) {
           for (std::int64_t i = begin; i < end; ++i) {
             to[i * view.inner] = static_cast<T>(Op::of(shifted(i), scale));
           }

@@ -102,12 +102,15 @@ void places_in_order(const T* items, std::int64_t stride, std::int32_t* places, 
                      std::int64_t k, bool descending) {
   const Before<T> before{descending};
   std::iota(places, places + n, 0);
-  sort_first(places, n, k, [&](std::int32_t a, std::int32_t b) {
+  const auto less = [items, stride, before](std::int32_t a, std::int32_t b) {
     const T& x = items[a * stride];
     const T& y = items[b * stride];
     if (before(x, y)) return true;
     return !before(y, x) && a < b;
-  });
+  };
+  // The most frequent case, which the compiler sees best here.
+  if (k < n && n <= Looks::kItems) return std::partial_sort(places, places + k, places + n, less);
+  sort_first(places, n, k, less);
 }
 
 inline Result<bool> is_descending(const Attrs& attrs) {
