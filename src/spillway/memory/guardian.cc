@@ -110,7 +110,8 @@ std::size_t for_small(const Room& room) {
   if (unused > kLeastWhileTelling + kForTelling) {
     return std::min(unused - kLeastWhileTelling, kSmallOnes);
   }
-  return unused > kLeastFree + kForTelling ? kForTelling : 0;
+  // A thread that cannot have its variables ends the process, so even the last is given.
+  return unused > kForTelling ? kForTelling : 0;
 }
 
 }  // namespace
