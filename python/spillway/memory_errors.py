@@ -30,6 +30,7 @@ _NO_MEMORY = (
     "Cannot allocate memory",
     "can't allocate memory",
     "failed to map segment",
+    "cannot map zero-fill pages",
     "out of memory",
 )
 _MOST_CAUSES = 8
