@@ -21,6 +21,8 @@ constexpr std::int64_t kOpenAgainNs = 1'000'000'000;  // the process may be move
 constexpr std::int64_t kStatsEveryNs = 10'000'000;    // memory.stat: tens of us
 constexpr std::size_t kNoLimit = std::size_t{1} << 62;
 constexpr std::size_t kText = 256 * kKiB;
+// Where mimalloc, which is Arrow's allocator, asks for its pieces: below what the kernel chooses.
+constexpr std::size_t kEndOfMimalloc = std::size_t{32} << 40U;
 constexpr std::size_t kReserve = 256 * kMiB;
 
 std::string_view read_file(int fd, std::vector<char>& text) {
@@ -81,6 +83,9 @@ class Mapping {
     }
     const bool file = number_at(rest).value_or(1) != 0;
     const bool named = line.ends_with("[heap]") || line.ends_with("[stack]");
+    std::size_t start = 0;
+    std::from_chars(line.data(), line.data() + line.size(), start, 16);
+    mimalloc_ = start < kEndOfMimalloc;
     counts_ = perms.size() == 4 && perms[1] == 'w' && perms[3] == 'p' && !file && !named;
     size_ = touched_ = 0;
     huge_ = reserve_ = false;
@@ -96,11 +101,13 @@ class Mapping {
   }
   // What malloc() gave has been touched where its size is noted; NumPy asks for huge pages behind
   // that ("hg"). Not going to be filled is what nobody has touched at all (buffers that a library
-  // reserves for its threads), a large piece that was mapped without memory behind it ("nr"), and a
-  // thread's stack, which may be one mapping with what lies beside it. A smaller piece of that kind
-  // is what Arrow's allocator has taken for what it fills now.
+  // reserves for its threads), what was mapped without memory behind it ("nr": malloc()'s arenas of
+  // threads), and a thread's stack, which may be one mapping with what lies beside it. A piece of
+  // mimalloc's is of that kind, too, but taken for what is filled now, unless it is a large
+  // reserve.
   std::size_t untouched(std::size_t stack) const {
-    if (!counts_ || size_ <= touched_ || (reserve_ && size_ >= kReserve)) return 0;
+    if (!counts_ || size_ <= touched_) return 0;
+    if (reserve_ && !(mimalloc_ && size_ < kReserve)) return 0;
     const std::size_t left = size_ - touched_;
     if (huge_ && !reserve_) return left;
     return touched_ > 0 && left > stack ? left - stack : 0;
@@ -110,6 +117,7 @@ class Mapping {
   bool counts_ = false;
   bool huge_ = false;
   bool reserve_ = false;
+  bool mimalloc_ = false;
   std::size_t size_ = 0;
   std::size_t touched_ = 0;
 };

@@ -112,6 +112,27 @@ TEST(RoomGauge, WhatIsAllocatedAndNotTouchedIsNotLeft) {
   EXPECT_EQ(gauge.look().untouched, room.untouched);
 }
 
+TEST(RoomGauge, WhatArrowsAllocatorHasTakenWillBeFilledAndWhatItReservesWillNot) {
+  const FakeRoot root;
+  root.write("/proc/self/cgroup", "0::/\n");
+  root.write("/sys/fs/cgroup/memory.max", "1073741824\n");
+  root.write("/sys/fs/cgroup/memory.current", "134217728\n");
+  root.write("/sys/fs/cgroup/memory.stat", "inactive_file 0\n");
+  root.statm(800 * kMiB / 4096, 128 * kMiB / 4096);
+  // A piece that it fills; a GiB that it has taken at once; a thread's arena of malloc().
+  root.write("/proc/self/smaps",
+             "2b9de000000-2b9e2000000 rw-p 00000000 00:00 0 \nSize: 65536 kB\nAnonymous: 4096 kB\n"
+             "VmFlags: rd wr mr mw me nr hg\n"
+             "2ba00000000-2ba40000000 rw-p 00000000 00:00 0 \nSize: 1048576 kB\nAnonymous: 4 kB\n"
+             "VmFlags: rd wr mr mw me nr hg\n"
+             "7f4854000000-7f4858000000 rw-p 00000000 00:00 0 \nSize: 65536 kB\nAnonymous: 4 kB\n"
+             "VmFlags: rd wr mr mw me nr\n");
+  RoomGauge gauge(root.path());
+  const std::size_t untouched = gauge.look_closely().untouched;
+  EXPECT_GE(untouched, 60 * kMiB - kStack);
+  EXPECT_LE(untouched, 60 * kMiB);
+}
+
 TEST(RoomGauge, SeesTheMemoryOfThisProcessBeforeItIsTouched) {
   constexpr std::size_t kBytes = 64 * kMiB;
   RoomGauge gauge;
