@@ -13,6 +13,7 @@ namespace spillway {
 namespace {
 
 std::atomic<StackRoom> stack_room{nullptr};
+std::atomic<BeforeThread> before_thread{nullptr};
 
 std::size_t stack_bytes() {
   pthread_attr_t attributes;
@@ -59,6 +60,7 @@ std::error_code try_to_start(const std::function<void()>& body, std::size_t byte
 }  // namespace
 
 void set_stack_room(StackRoom make_room) { stack_room = make_room; }
+void set_before_thread(BeforeThread before) { before_thread = before; }
 
 namespace {
 
@@ -67,6 +69,7 @@ constexpr int kMostAsked = 3;
 
 template <class Try>
 Status started(const Try& try_it, std::size_t bytes) {
+  if (const BeforeThread before = before_thread) before();
   std::error_code failed = try_it();
   const StackRoom make_room = stack_room;
   for (int asked = 0; failed && asked < kMostAsked && make_room != nullptr; ++asked) {

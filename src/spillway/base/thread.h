@@ -18,4 +18,9 @@ Status start_thread(std::function<void()> body, std::size_t stack_bytes);
 using StackRoom = bool (*)(std::size_t bytes);
 void set_stack_room(StackRoom make_room);
 
+// Called before a thread is started: the C library ends the process when it has no memory for a
+// thread's variables, which are allocated when the thread first looks at them.
+using BeforeThread = void (*)();
+void set_before_thread(BeforeThread before);
+
 }  // namespace spillway

@@ -14,6 +14,8 @@ namespace spillway {
 namespace {
 
 constexpr std::size_t kNear = kMiB;  // a limit so near to the wanted one is left as it is
+// A new arena of malloc() begins with 132 KiB, and a thread's variables with an arena.
+constexpr std::size_t kForVariables = 256 * kKiB;
 constexpr std::int64_t kThreadStartsWithinNs = 20'000'000;
 // The kernel looks at whole pages, so the bits below tell our limits from everybody else's, also
 // when somebody puts back what getrlimit() told earlier.
@@ -54,6 +56,7 @@ Limits& limits() {
       DataLimit::lift(kThreadStartsWithinNs);
       return true;
     });
+    set_before_thread([] { DataLimit::grant(kForVariables); });
     return made;
   }();
   return one;

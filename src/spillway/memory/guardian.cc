@@ -111,7 +111,7 @@ std::size_t for_small(const Room& room) {
     return std::min(unused - kLeastWhileTelling, kSmallOnes);
   }
   // A thread that cannot have its variables ends the process, so even the last is given.
-  return unused > kForTelling ? kForTelling : 0;
+  return unused > kGrant ? kForTelling : 0;
 }
 
 }  // namespace
@@ -286,13 +286,20 @@ bool Guardian::trim_heap(std::size_t wanted) {
 // next one takes it off, but for what an asking allocator has. While the container has something
 // left, small allocations must not fail. Nobody gets more once it has not.
 void Guardian::follow_limit(const Room& room) {
+  granted_ = 0;
+  DataLimit::follow(wanted_limit(room));
+  // What was mapped since the look is above the limit now, and every small allocation fails.
+  const Room since = RoomGauge::process().look();
+  if (since.mapped > room.mapped) DataLimit::follow(wanted_limit(since));
+}
+
+std::size_t Guardian::wanted_limit(const Room& room) const {
   const std::size_t kept = kept_free(room.limit);
   // What is kept for speed is no reason to refuse anybody: it is given back when it is needed.
   const std::size_t free = room.unused() + SlabPool::process().idle_bytes();
   const std::size_t anybody = std::max(kept / kPartForAnybody, kLeastForSmall);
   const std::size_t taken = std::min(room.untouched, known_untouched(room)) + anybody;
-  granted_ = 0;
-  DataLimit::follow(room.mapped + std::max(free > taken ? free - taken : 0, for_small(room)));
+  return room.mapped + std::max(free > taken ? free - taken : 0, for_small(room));
 }
 
 bool Guardian::follow_limit_now() {

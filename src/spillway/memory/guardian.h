@@ -120,6 +120,7 @@ class Guardian {
   Guardian() = default;
   void allow(const Room& room, std::int64_t held);
   void follow_limit(const Room& room);
+  std::size_t wanted_limit(const Room& room) const;
   bool is_lenient() const;
   std::size_t must_leave(const Room& room, const Request& request) const;
   std::size_t room_for(const Room& room, const Request& request) const;
