@@ -24,6 +24,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr int kRefusedInARow = 5;
 constexpr auto kJoinFor = milliseconds(150);
 constexpr std::int64_t kRestNs = 100'000'000;
 constexpr std::int64_t kMostRowsOneByOne = 1024;
@@ -324,6 +325,7 @@ void live(const SharedPtr& shared) {
   if (Status status = fast_forward(*shared, *generator, mark, skip); !status.ok()) {
     return fail(*shared, std::move(status));
   }
+  int refused = 0;
   while (!shared->stop) {
     Wanted wanted;
     {
@@ -339,13 +341,17 @@ void live(const SharedPtr& shared) {
     std::optional<Reservation> room = block.ok() ? room_for(*shared, wanted) : std::nullopt;
     if (block.ok() && !room) block = no_room_ahead();
     if (!block.ok()) {
-      // No memory now: whoever waits is told, and may ask again.
-      if (!wanted.ahead) fail(*shared, std::move(block).status());
+      // No memory now: whoever waits is told, and may ask again. The row before may still be on its
+      // way into the room that a batch has for it.
+      if (!wanted.ahead && ++refused % kRefusedInARow == 0) {
+        fail(*shared, std::move(block).status());
+      }
       const MutexLock lock(shared->mutex);
       const Parked parked(shared->run->budget());
       pause(*shared, *generator);
       continue;
     }
+    refused = 0;
     GrowingRows& open = *block.value();
     {
       const MutexLock lock(shared->mutex);
