@@ -28,8 +28,7 @@ def _needs_a_fence() -> None:
     group.close()
 
 
-# Of these six. Other seeds are for the soak: of 60 notebooks near their limit 3 still ended badly
-# (docs/limits.md).
+# Of these six; others are for the soak.
 SEED = 9100
 
 
