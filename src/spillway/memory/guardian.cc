@@ -61,9 +61,8 @@ constexpr std::int64_t kEpisodeNs = 2'000'000'000;
 // How long telling an error may take, and after how long without growth nothing runs away.
 constexpr std::int64_t kLenientNs = 3'000'000'000;
 constexpr std::int64_t kStillNs = 200'000'000;
-// What stays free all the same, and what may be allocated at once while an error is told: an arena
-// of Python's small objects, and a little.
-constexpr std::size_t kLeastFree = 2 * kMiB;
+// What may be allocated at once while an error is told: an arena of Python's small objects, and a
+// little.
 constexpr std::size_t kForTelling = 5 * kMiB / 4;
 constexpr std::int64_t kOfferNs = 50'000'000;
 constexpr std::int64_t kOfferSoonNs = 5'000'000;
