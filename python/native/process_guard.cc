@@ -160,6 +160,7 @@ nb::dict dict_of(const Room& room) {
 
 std::vector<PyObject*> pointers(const std::vector<nb::str>& texts) {
   std::vector<PyObject*> out;
+  out.reserve(texts.size());
   for (const nb::str& each : texts) out.push_back(each.ptr());
   return out;
 }
