@@ -159,6 +159,15 @@ def test_it_is_refused_exactly_where_the_engine_refuses(limit: int, batch: int) 
 
 
 def test_the_batch_that_is_suggested_runs_and_is_the_largest() -> None:
+    """In a process that holds nothing else: there is no room for anything beside it."""
+    program = "from tests import test_forecast\ntest_forecast.run_the_suggested_batch()"
+    command = [sys.executable, "-c", program]
+    folder = Path(__file__).resolve().parents[1]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def run_the_suggested_batch() -> None:
     with sw.configure(memory_limit="40MiB"):
         made = _zeros(64).batch(64, drop_remainder=True).map(lambda x: x + 1).forecast()
         assert made.outcome == "refused"

@@ -11,6 +11,7 @@ from typing import Any
 from spillway import (
     _native,
     arguments,
+    errors,
     functions,
     nest,
     opaque,
@@ -41,6 +42,7 @@ from spillway.dtypes import as_dtype
 from spillway.file_sources import FileSources
 from spillway.handover.methods import HandOver
 from spillway.inspection import Inspection
+from spillway.lines import user_line
 from spillway.options import Options
 from spillway.report import Report
 from spillway.specs import DatasetSpec, OptionalSpec, TensorSpec
@@ -164,7 +166,11 @@ class Dataset(FileSources, HandOver, Inspection, Operators):
         True
         """
         known = {name: function(f, None) for name, f in (functions or {}).items()}
-        return Dataset(_native.node_from_json(text, known))
+        try:
+            return Dataset(_native.node_from_json(text, known))
+        except errors.SpillwayError as error:
+            error.line = error.line or user_line()  # the text has none of its own
+            raise
 
     # ---- Running it
 

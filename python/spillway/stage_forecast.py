@@ -39,7 +39,7 @@ def forecast_dataset(dataset: Dataset) -> Forecast:
     idle = sum(row["held"] for row in ledger["rows"] if row["name"] == "idle slabs")
     limit, held = ledger["effective"], max(0, ledger["used"] - idle)
     total = sum(each.bytes or 0 for each in made)
-    floors = sum(each.guaranteed for each in made)
+    floors = sum(each.guaranteed for each in made) + _beside(stages, sizes)
     others = sum(row["floor"] for row in ledger["rows"])
     room = limit - held
     firm = sum(_firm(each) for each in made)
@@ -63,6 +63,11 @@ def forecast_dataset(dataset: Dataset) -> Forecast:
 def _firm(told: StageForecast) -> int:
     """What a stage will hold however little room there is: look-ahead only takes what is left."""
     return told.guaranteed if told.short == _FEWER else told.bytes or 0
+
+
+def _beside(stages: list[PipelineStage], sizes: list[Size]) -> int:
+    """What must fit beside the guarantees: a generator makes the next row while one waits."""
+    return sum(sizes[s.number].bytes or 0 for s in stages if s.op == "from_generator")
 
 
 def _beside_elements(stages: list[PipelineStage], sizes: list[Size]) -> int:
@@ -229,7 +234,7 @@ def _suggest(
         for stage, told in zip(stages, made, strict=True):
             found += _smaller_buffer(stage, told, made, room)
     wanted = sum(each.guaranteed if outcome == "refused" else _firm(each) for each in made)
-    wanted += kept
+    wanted += _beside(stages, sizes) + kept
     whole = -(-wanted * 17 // 16 // MIB)  # what is held beside it is not known to the byte
     found.append(f'sw.configure(memory_limit="{whole}MiB")')
     return found
@@ -246,6 +251,7 @@ def _smaller_batches(
     count = stage_count = batch.param("batch_size", 1)
     after = {n for n in range(batch.number, len(stages)) if _comes_after(stages, n, batch.number)}
     fixed = sum(each.guaranteed for n, each in enumerate(made) if n not in after)
+    fixed += _beside(stages, sizes)
     while count > 1:
         scaled = sum(
             floor_of(-(-(sizes[n].bytes or 0) * count // stage_count))
