@@ -30,12 +30,18 @@ Guardian::Request object_of(std::size_t bytes) {
                               : Guardian::Request{bytes, "an object"};
 }
 
+// Python's arenas and small blocks: no single object is so large, and a refusal must not say so.
+Guardian::Request small_objects(std::size_t bytes) {
+  return {bytes, "a block of small objects", Guardian::Request::Size::kSmall, true};
+}
+
 // Whether a block so small may be made.
 bool may_be_small(std::size_t size) {
   not_looked_at += size;
   if (not_looked_at < kLookedTogether) return true;
   static char granted = 0;
-  if (admission->ask(object_of(kLookedTogether), [] { return &granted; }) == nullptr) return false;
+  if (admission->ask(small_objects(kLookedTogether), [] { return &granted; }) == nullptr)
+    return false;
   not_looked_at = 0;
   return true;
 }
@@ -76,7 +82,7 @@ void guarded_free(void* /*ctx*/, void* old) {
 }
 
 void* guarded_arena(void* /*ctx*/, std::size_t size) {
-  void* given = admission->ask(object_of(size), [&] { return arenas.alloc(arenas.ctx, size); });
+  void* given = admission->ask(small_objects(size), [&] { return arenas.alloc(arenas.ctx, size); });
   arena_refused = given == nullptr;
   if (given != nullptr) admission->count(static_cast<std::int64_t>(size));
   return given;

@@ -1,6 +1,6 @@
 #include "whose_code.h"
 
-// Frames without objects, which would have to be allocated, are told by CPython's own headers only.
+// Only CPython's internal headers give the frames without allocating an object for each.
 #define Py_BUILD_CORE
 #include <Python.h>
 #include <internal/pycore_frame.h>

@@ -64,7 +64,7 @@ void set_before_thread(BeforeThread before) { before_thread = before; }
 
 namespace {
 
-// Whoever follows a limit on another thread may set it between the room and its use.
+// Another thread may lower the limit again between the call that made room and the next try.
 constexpr int kMostAsked = 3;
 
 template <class Try>
